@@ -1,0 +1,52 @@
+# The same commands as CI. `make test` and `make demo` need nothing but Go.
+GO       ?= go
+MODULES  := . bench examples integration tools
+FUZZTIME ?= 3s
+COUNT    ?= 5
+
+.PHONY: demo test check fmt vet staticcheck race arch32 fuzz snippets readme integration bench spec
+
+demo: ## kill a real pipeline again and again and count what was lost
+	@cd examples && $(GO) run ./quickstart
+
+test: ## every test that needs no server
+	@for m in $(MODULES); do (cd $$m && $(GO) test ./...) || exit 1; done
+
+check: fmt vet staticcheck race arch32 spec fuzz snippets readme ## every gate but the servers
+
+fmt:
+	@out="$$($(GO) -C tools tool gofumpt -l $(CURDIR))"; [ -z "$$out" ] || { echo "gofumpt would change:"; echo "$$out"; exit 1; }
+
+vet:
+	@for m in $(MODULES); do (cd $$m && $(GO) vet ./...) || exit 1; done
+	@cd integration && $(GO) vet -tags integration ./...
+
+staticcheck:
+	@$(GO) -C tools build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	@for m in $(MODULES); do (cd $$m && $(CURDIR)/bin/staticcheck ./...) || exit 1; done
+	@cd integration && $(CURDIR)/bin/staticcheck -tags integration ./...
+
+race:
+	@for m in $(MODULES); do (cd $$m && $(GO) test -race -timeout 300s ./...) || exit 1; done
+
+arch32: ## alignment and int width of the pure packages
+	@GOARCH=386 CGO_ENABLED=0 $(GO) test ./tracker ./shards ./lambdaids
+
+spec: ## every numbered invariant and the tests that hold it
+	@$(GO) run ./tools/spec
+
+fuzz: ## every fuzz target for FUZZTIME
+	@GO="$(GO)" tools/fuzz.sh $(FUZZTIME)
+
+snippets: ## every Go snippet of the prose is code that compiles
+	@$(GO) run ./tools/snippets README.md doc/*.md
+
+readme: ## the README's commands, in a clean clone of what is committed
+	@$(GO) run ./tools/readme
+
+integration: ## servers that we did not write, started and stopped here
+	@integration/servers/install.sh
+	@cd integration && $(GO) test -tags integration -count 1 -timeout 600s ./...
+
+bench:
+	@cd bench && $(GO) test -run '^$$' -bench . -benchmem ./...
