@@ -1,13 +1,71 @@
 package tracker
 
-// Ticket is the receipt for one tracked item: a small value, free to copy.
-type Ticket[P any] struct{ f *Frontier[P] }
+// Ticket is the receipt for one tracked item: a small value, free to copy,
+// valid in any goroutine. It carries its Frontier, so an ack that comes after a
+// reconnect lands on the attempt it belongs to. The zero Ticket is stale.
+type Ticket[P any] struct {
+	f *Frontier[P]
+	// seq is never reused within a Frontier. slot is, and is only a hint where
+	// to look: what it holds counts only if it still holds seq.
+	seq uint64
+	// weight rides here rather than in the slot: only settling needs it, and a
+	// slot is paid for as long as the item is out.
+	weight int64
+	slot   uint32
+}
 
 // Ack settles the item as delivered. False: stale, nothing changed (T3).
-func (t Ticket[P]) Ack() bool { panic("not yet") }
+func (t Ticket[P]) Ack() bool {
+	f := t.f
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	i, ok := f.findLocked(t)
+	if !ok {
+		f.stale++
+		f.mu.Unlock()
+		return false
+	}
+	f.acked++
+	return f.settleAndUnlock(i, t)
+}
 
-// Discard settles the item as deliberately dropped. False: stale (T3).
-func (t Ticket[P]) Discard() bool { panic("not yet") }
+// Discard settles the item as deliberately dropped: filtered out, or handed to
+// a dead-letter queue. False: stale, nothing changed (T3).
+func (t Ticket[P]) Discard() bool {
+	f := t.f
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	i, ok := f.findLocked(t)
+	if !ok {
+		f.stale++
+		f.mu.Unlock()
+		return false
+	}
+	f.discarded++
+	return f.settleAndUnlock(i, t)
+}
 
-// Nack reports a failed delivery; the ticket stays outstanding (T4).
-func (t Ticket[P]) Nack(err error) bool { panic("not yet") }
+// Nack reports a failed delivery. The ticket stays outstanding and holds the
+// frontier back until it is acked or discarded after all (T4); what to do about
+// err is the caller's decision, so it is not kept. False: stale (T3).
+func (t Ticket[P]) Nack(err error) bool {
+	_ = err
+	f := t.f
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i, ok := f.findLocked(t)
+	if !ok {
+		f.stale++
+		return false
+	}
+	f.nacked++
+	f.slots[i].seq |= failed
+	return true
+}

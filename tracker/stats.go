@@ -1,0 +1,95 @@
+package tracker
+
+// Position is the frontier; false while nothing is settled that it may rest on.
+// The zero value of P is a position like any other.
+func (f *Frontier[P]) Position() (P, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.positionLocked()
+}
+
+// Snapshot is the frontier together with its completion, read at one instant.
+func (f *Frontier[P]) Snapshot() Snapshot[P] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	pos, ok := f.positionLocked()
+	return Snapshot[P]{
+		Position: pos, OK: ok,
+		Complete: f.completeLocked(),
+		Version:  f.version,
+		Settled:  f.settledLocked(),
+	}
+}
+
+// Snapshot is one instant of a Frontier.
+type Snapshot[P any] struct {
+	Position P
+	OK       bool   // Position is set
+	Complete bool   // sealed and everything settled, not abandoned
+	Version  uint64 // raised whenever Position or Complete changed
+	Settled  int64  // weight of the settled prefix: all before the first outstanding item
+}
+
+// Stats counts what a Frontier saw.
+type Stats struct {
+	Outstanding       int
+	OutstandingWeight int64
+
+	// Tracked counts items. Stale counts acks, discards and nacks that changed
+	// nothing (T3). Nacked counts calls, not items.
+	Tracked, Acked, Discarded, Nacked, Stale uint64
+
+	// Oldest numbers the first outstanding item, counted from 1 in track order;
+	// 0 if none is. The same number for too long is a stuck item: a caller with
+	// a clock makes an age of it. OldestNacked: it was nacked.
+	Oldest       uint64
+	OldestNacked bool
+
+	// Waiting counts calls that wait for room.
+	Waiting int
+
+	Sealed, Abandoned bool
+}
+
+// Stats reports the counters.
+func (f *Frontier[P]) Stats() Stats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := Stats{
+		Outstanding:       f.outstandingLocked(),
+		OutstandingWeight: f.weight,
+		Tracked:           f.seq,
+		Acked:             f.acked,
+		Discarded:         f.discarded,
+		Nacked:            f.nacked,
+		Stale:             f.stale,
+		Sealed:            f.sealed,
+		Abandoned:         f.dropped,
+	}
+	if len(f.slots) > 0 {
+		if first := f.slots[0].after; first != 0 {
+			s.Oldest = f.slots[first].seq &^ flags
+			s.OldestNacked = f.slots[first].seq&failed != 0
+		}
+	}
+	for w := f.waiting.head; w != nil; w = w.next {
+		s.Waiting++
+	}
+	return s
+}
+
+func (f *Frontier[P]) positionLocked() (pos P, ok bool) {
+	if len(f.slots) == 0 || f.slots[0].seq&rests == 0 {
+		return pos, false
+	}
+	return f.slots[0].pos, true
+}
+
+func (f *Frontier[P]) settledLocked() int64 {
+	if len(f.slots) > 0 {
+		if first := f.slots[0].after; first != 0 {
+			return f.slots[first].base
+		}
+	}
+	return f.total
+}
