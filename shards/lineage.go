@@ -1,0 +1,422 @@
+package shards
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Shard is one entry of a page of the stream's description.
+type Shard struct {
+	ID      string
+	Parents []string // none: a root. DynamoDB names one at most
+	Closed  bool     // it will get no more records
+	First   SequenceNumber
+	Last    SequenceNumber
+}
+
+// Order says when a child may be read.
+type Order uint8
+
+// The two orders.
+const (
+	// Strict: when the completion of every parent is durable. One key's
+	// changes are delivered in order across a rotation, after a crash too.
+	Strict Order = iota
+	// Relaxed: when the last page of every parent was read. Faster, without
+	// order between a parent's unsettled records and its children's.
+	Relaxed
+)
+
+type state uint8
+
+const (
+	waiting  state = iota // named or listed, not handed out
+	reading               // handed out by Take
+	read                  // its last page was read
+	complete              // its completion is durable, or it is excluded
+	trimmed               // proven to be gone
+)
+
+func (s state) String() string {
+	return [...]string{"waiting", "reading", "read", "complete", "trimmed"}[s]
+}
+
+// Lineage knows a stream's shards and hands each out once, parents first (S3).
+// It is fed pages in any order, repeated, missing or contradictory. The zero
+// value is ready and Strict. It is not safe for concurrent use.
+//
+// Invariant: a shard is handed out only when it was listed and each of its
+// known parents is done. Invariant: the parent relation has no cycle.
+// Both are checked by check.
+type Lineage struct {
+	order Order
+	nodes map[string]*node
+	ready []*node // waiting to be taken
+	pass  uint64  // number of the listing under way or last ended
+	full  uint64  // number of the last full listing
+	prior uint64  // number of the full listing before that
+	count [trimmed + 1]int
+	odd   int // contradictions
+}
+
+type node struct {
+	id       string
+	parents  []*node
+	children []*node
+	state    state
+	listed   bool   // false: only named as a parent so far
+	closed   bool   // once closed, always closed
+	queued   bool   // in ready
+	durable  bool   // has a durable position or completion
+	first    uint64 // pass it was first seen in
+	last     uint64 // pass it was last seen in
+	ending   SequenceNumber
+}
+
+// NewLineage returns an empty Lineage.
+func NewLineage(order Order) *Lineage { return &Lineage{order: order} }
+
+// Begin starts a listing of the whole stream. A listing that failed half-way
+// is simply begun again: what its pages told stays known.
+func (l *Lineage) Begin() { l.pass++ }
+
+// Observe takes in one page, or part of one, and reports how many shards in it
+// were new.
+func (l *Lineage) Observe(page ...Shard) int {
+	added := 0
+	for _, s := range page {
+		n := l.node(s.ID)
+		if !n.listed {
+			n.listed, n.first = true, l.pass
+			added++
+		}
+		n.last = l.pass
+		n.closed = n.closed || s.Closed
+		if !s.Last.IsZero() {
+			n.ending = s.Last
+		}
+		for _, p := range s.Parents {
+			l.link(n, p)
+		}
+	}
+	// Only now: a parent may stand behind its child on the same page.
+	for _, s := range page {
+		l.release(l.nodes[s.ID])
+	}
+	return added
+}
+
+// End says that the listing begun last reached the stream's last page.
+func (l *Lineage) End() {
+	l.prior, l.full = l.full, l.pass
+}
+
+// Take hands out the shards that became ready since the last call, in the
+// order in which they did.
+func (l *Lineage) Take() []string {
+	var ids []string
+	for _, n := range l.ready {
+		n.queued = false
+		// A parent may have become known after its child was queued.
+		if n.state == waiting && l.isReady(n) {
+			l.set(n, reading)
+			ids = append(ids, n.id)
+		}
+	}
+	l.ready = l.ready[:0]
+	return ids
+}
+
+// Read says that the shard's last page was read. False: stale, nothing changed.
+func (l *Lineage) Read(id string) bool { return l.advance(id, read) }
+
+// Complete says that the shard's completion is durable. False: stale.
+func (l *Lineage) Complete(id string) bool { return l.advance(id, complete) }
+
+// Trimmed says that the shard is proven to be gone: the service, asked for
+// that very shard, does not know it. False: stale.
+func (l *Lineage) Trimmed(id string) bool { return l.advance(id, trimmed) }
+
+// Durable says that the shard has durable state of its own: a position or its
+// completion.
+func (l *Lineage) Durable(id string) {
+	if n := l.nodes[id]; n != nil {
+		n.durable = true
+	}
+}
+
+// Missing returns the parents that hold back a listed child, but were left out
+// by a full listing begun after that child was seen. Being left out proves
+// nothing, since listings are eventually consistent: ask the service for each
+// of them, and Observe it or call Trimmed.
+func (l *Lineage) Missing() []string {
+	var ids []string
+	for id, n := range l.nodes {
+		if n.listed || n.state != waiting {
+			continue
+		}
+		for _, c := range n.children {
+			if c.state == waiting && c.first < l.full {
+				ids = append(ids, id)
+				break
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Leaves returns the shards that were read to their end and have no known
+// child: a rotation whose children are not listed yet. Discovery goes on
+// while there are any.
+func (l *Lineage) Leaves() []string {
+	var ids []string
+	for id, n := range l.nodes {
+		if (n.state == read || n.state == complete) && n.listed && len(n.children) == 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Forgettable returns the done shards that were left out by the last two full
+// listings and whose children all have durable state of their own: only
+// their checkpoints may be deleted (S5). A shard without a known child is not
+// among them, since its checkpoint may be all that keeps its child in order.
+func (l *Lineage) Forgettable() []string {
+	if l.prior == 0 {
+		return nil
+	}
+	var ids []string
+	for id, n := range l.nodes {
+		if n.listed && n.done() && n.last < l.prior && len(n.children) > 0 && !slices.ContainsFunc(n.children, (*node).needsParent) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Forget drops a shard that Forgettable returned. False: it is not one.
+func (l *Lineage) Forget(id string) bool {
+	n := l.nodes[id]
+	if n == nil || !n.listed || !n.done() || n.last >= l.prior || len(n.children) == 0 || slices.ContainsFunc(n.children, (*node).needsParent) {
+		return false
+	}
+	for _, c := range n.children {
+		c.parents = without(c.parents, n)
+	}
+	for _, p := range n.parents {
+		p.children = without(p.children, n)
+		if !p.listed && len(p.children) == 0 {
+			l.drop(p)
+		}
+	}
+	l.drop(n)
+	return true
+}
+
+// Closed reports whether a listing said that the shard gets no more records.
+func (l *Lineage) Closed(id string) bool {
+	n := l.nodes[id]
+	return n != nil && n.closed
+}
+
+// Ending is the last sequence number of a closed shard, if a listing told it.
+func (l *Lineage) Ending(id string) SequenceNumber {
+	if n := l.nodes[id]; n != nil {
+		return n.ending
+	}
+	return SequenceNumber{}
+}
+
+// Children returns the known children of a shard.
+func (l *Lineage) Children(id string) []string {
+	n := l.nodes[id]
+	if n == nil {
+		return nil
+	}
+	ids := make([]string, 0, len(n.children))
+	for _, c := range n.children {
+		ids = append(ids, c.id)
+	}
+	return ids
+}
+
+// Counts says how many shards stand where.
+type Counts struct {
+	Waiting, Reading, Read, Complete, Trimmed int
+	// Contradictions counts parents refused because they would be their own
+	// ancestors.
+	Contradictions int
+}
+
+// Counts reports how many shards stand where, parents that were only named
+// included.
+func (l *Lineage) Counts() Counts {
+	return Counts{l.count[waiting], l.count[reading], l.count[read], l.count[complete], l.count[trimmed], l.odd}
+}
+
+// String is one line, for tests and failure messages.
+func (l *Lineage) String() string {
+	var b strings.Builder
+	for i, id := range l.ids() {
+		n := l.nodes[id]
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%s=%v", id, n.state)
+		if !n.listed {
+			b.WriteByte('?')
+		}
+	}
+	return b.String()
+}
+
+func (l *Lineage) ids() []string {
+	ids := make([]string, 0, len(l.nodes))
+	for id := range l.nodes {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (l *Lineage) node(id string) *node {
+	if n := l.nodes[id]; n != nil {
+		return n
+	}
+	if l.nodes == nil {
+		l.nodes = make(map[string]*node)
+	}
+	n := &node{id: id, first: l.pass}
+	l.nodes[id] = n
+	l.count[waiting]++
+	return n
+}
+
+func (l *Lineage) drop(n *node) {
+	delete(l.nodes, n.id)
+	l.count[n.state]--
+}
+
+// link makes parent a parent of n. Parents only ever add up: a page that
+// leaves one out releases nothing.
+func (l *Lineage) link(n *node, parent string) {
+	if parent == "" {
+		return
+	}
+	p := l.nodes[parent]
+	if p != nil && slices.Contains(n.parents, p) {
+		return
+	}
+	if n.state != waiting && p == nil {
+		return // released already: a parent that is gone and forgotten
+	}
+	if parent == n.id || p != nil && p.descendsFrom(n) {
+		l.odd++
+		return
+	}
+	if p == nil {
+		p = l.node(parent)
+	}
+	n.parents = append(n.parents, p)
+	p.children = append(p.children, n)
+}
+
+// advance moves a shard on; backwards it never goes.
+func (l *Lineage) advance(id string, to state) bool {
+	n := l.nodes[id]
+	if n == nil || n.done() || n.state >= to {
+		return false
+	}
+	l.set(n, to)
+	n.durable = n.durable || to == complete
+	for _, c := range n.children {
+		l.release(c)
+	}
+	return true
+}
+
+func (l *Lineage) set(n *node, to state) {
+	l.count[n.state]--
+	l.count[to]++
+	n.state = to
+}
+
+func (l *Lineage) release(n *node) {
+	if !n.queued && l.isReady(n) {
+		n.queued = true
+		l.ready = append(l.ready, n)
+	}
+}
+
+func (l *Lineage) isReady(n *node) bool {
+	if n.state != waiting || !n.listed {
+		return false
+	}
+	for _, p := range n.parents {
+		if !p.done() && (l.order == Strict || p.state != read) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *node) done() bool { return n.state == complete || n.state == trimmed }
+
+// needsParent: without the parent's checkpoint this shard could not be told
+// from one whose parent was never read.
+func (n *node) needsParent() bool { return !n.durable }
+
+func (n *node) descendsFrom(a *node) bool {
+	for _, p := range n.parents {
+		if p == a || p.descendsFrom(a) {
+			return true
+		}
+	}
+	return false
+}
+
+func without(ns []*node, n *node) []*node {
+	return slices.DeleteFunc(ns, func(x *node) bool { return x == n })
+}
+
+var errLineage = errors.New("shards: lineage invariant broken")
+
+// check walks everything; tests call it after every step.
+func (l *Lineage) check() error {
+	var count [trimmed + 1]int
+	for id, n := range l.nodes {
+		count[n.state]++
+		switch {
+		case id != n.id:
+			return fmt.Errorf("%w: %s is filed under %s", errLineage, n.id, id)
+		case n.descendsFrom(n):
+			return fmt.Errorf("%w: %s is its own ancestor", errLineage, id)
+		case n.queued != slices.Contains(l.ready, n):
+			return fmt.Errorf("%w: %s queued=%v", errLineage, id, n.queued)
+		case l.isReady(n) && !n.queued:
+			return fmt.Errorf("%w: %s is ready, but forgotten", errLineage, id)
+		case !n.listed && n.state != waiting && n.state != trimmed && n.state != complete:
+			return fmt.Errorf("%w: %s was never listed, but is %v", errLineage, id, n.state)
+		}
+		for _, p := range n.parents {
+			if l.nodes[p.id] != p || !slices.Contains(p.children, n) {
+				return fmt.Errorf("%w: %s and its parent %s do not know each other", errLineage, id, p.id)
+			}
+		}
+		for _, c := range n.children {
+			if l.nodes[c.id] != c || !slices.Contains(c.parents, n) {
+				return fmt.Errorf("%w: %s and its child %s do not know each other", errLineage, id, c.id)
+			}
+		}
+	}
+	if count != l.count {
+		return fmt.Errorf("%w: counted %v, kept %v", errLineage, count, l.count)
+	}
+	return nil
+}
