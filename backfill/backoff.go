@@ -1,0 +1,40 @@
+package backfill
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff is a pause that doubles from Min to Max, less up to half of it by
+// chance so that many that failed together do not return together.
+type Backoff struct {
+	Min time.Duration // default 100 ms
+	Max time.Duration // default 30 s
+}
+
+func (b *Backoff) setDefaults() {
+	if b.Min == 0 {
+		b.Min = 100 * time.Millisecond
+	}
+	if b.Max == 0 {
+		b.Max = max(30*time.Second, b.Min)
+	}
+}
+
+func (b Backoff) validate() error {
+	if b.Min < 0 || b.Max < b.Min {
+		return fmt.Errorf("backfill: Backoff from %s to %s: it must rise", b.Min, b.Max)
+	}
+	return nil
+}
+
+// pause is the wait before attempt n+1, after n failures, n from 1.
+func (b Backoff) pause(n int) time.Duration {
+	d := b.Min
+	for i := 1; i < n && d < b.Max; i++ {
+		d *= 2
+	}
+	d = min(d, b.Max)
+	return d - time.Duration(rand.Int64N(int64(d)/2+1))
+}
