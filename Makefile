@@ -48,5 +48,7 @@ integration: ## servers that we did not write, started and stopped here
 	@integration/servers/install.sh
 	@cd integration && $(GO) test -tags integration -count 1 -timeout 600s ./...
 
-bench:
-	@cd bench && $(GO) test -run '^$$' -bench . -benchmem ./...
+bench: bench-tracker bench-checkpoint bench-shards bench-backfill bench-lambdaids ## everything below, one after another
+
+bench-%: ## one package beside its peers: medians and ratios
+	@cd bench && $(GO) run ./$*
