@@ -1,0 +1,165 @@
+package lambdaids
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ackgate/ackgate/tracker"
+)
+
+// scratch is what one batch needs, kept for the next one.
+type scratch struct {
+	states []State
+	// Lanes: what is processed in order. heads are the first records of the lanes,
+	// next links each record to the next one of its lane, -1 at the end.
+	heads, next []int32
+	tails       map[string]int32 // last record of each lane
+}
+
+func (s *scratch) statesFor(n int) []State {
+	if cap(s.states) < n {
+		s.states = make([]State, n)
+	}
+	s.states = s.states[:n]
+	clear(s.states)
+	return s.states
+}
+
+// split puts the records of n into lanes by key.
+func (s *scratch) split(n int, key func(int) string) {
+	s.heads, s.next = s.heads[:0], s.next[:0]
+	if s.tails == nil {
+		s.tails = make(map[string]int32)
+	}
+	clear(s.tails)
+	for i := range int32(n) {
+		s.next = append(s.next, -1)
+		k := key(int(i))
+		if tail, ok := s.tails[k]; ok {
+			s.next[tail] = i
+		} else {
+			s.heads = append(s.heads, i)
+		}
+		s.tails[k] = i
+	}
+}
+
+// singles makes each of n records a lane of its own.
+func (s *scratch) singles(n int) {
+	s.heads, s.next = s.heads[:0], s.next[:0]
+	for i := range int32(n) {
+		s.heads = append(s.heads, i)
+		s.next = append(s.next, -1)
+	}
+}
+
+// concurrent runs the lanes side by side, each in order, and returns the first
+// unsettled record.
+func (p *Processor[R, ID]) concurrent(ctx context.Context, l *ledger[R, ID], s *scratch) int {
+	n := len(l.recs)
+	switch {
+	case l.src.group != nil:
+		s.split(n, func(i int) string { return l.src.group(&l.recs[i]) })
+	case p.cfg.Key != nil:
+		s.split(n, func(i int) string { return p.cfg.Key(&l.recs[i]) })
+	default:
+		s.singles(n)
+	}
+
+	// The frontier of the settled records is what a checkpoint may not pass: it is
+	// computed by the same tracker that guards the durable positions elsewhere.
+	var frontier *tracker.Frontier[int]
+	var tickets []tracker.Ticket[int]
+	if l.src.kind.Rewinds() {
+		frontier = tracker.New[int](tracker.Config{})
+		tickets = make([]tracker.Ticket[int], n)
+		for i := range tickets {
+			t, err := frontier.TryTrack(i, 1)
+			if err != nil { // neither limited nor sealed
+				panic("lambdaids: " + err.Error())
+			}
+			tickets[i] = t
+		}
+	}
+
+	var (
+		taken atomic.Int64 // lanes handed out
+		bound atomic.Int64 // no record from here on is started
+		mu    sync.Mutex   // guards l.errs
+		wg    sync.WaitGroup
+	)
+	bound.Store(int64(n))
+	shared := p.cfg.AfterFailure == StopAll || (p.cfg.AfterFailure == Stop && l.src.kind.Rewinds())
+	lane := func(i int) {
+		for ; i >= 0; i = int(s.next[i]) {
+			if int64(i) >= bound.Load() {
+				return
+			}
+			if !p.record(ctx, l, i, &mu) {
+				if l.states[i] == Unprocessed {
+					return // out of time
+				}
+				if shared {
+					lower(&bound, int64(i))
+				}
+				if p.cfg.AfterFailure != Continue {
+					return
+				}
+				continue
+			}
+			if tickets != nil {
+				if l.states[i] == DeadLettered {
+					tickets[i].Discard()
+				} else {
+					tickets[i].Ack()
+				}
+			}
+		}
+	}
+	for range min(p.cfg.Concurrency, len(s.heads)) {
+		wg.Go(func() {
+			for {
+				k := taken.Add(1) - 1
+				if k >= int64(len(s.heads)) {
+					return
+				}
+				lane(int(s.heads[k]))
+			}
+		})
+	}
+	wg.Wait()
+
+	if frontier != nil {
+		if last, ok := frontier.Position(); ok {
+			return last + 1
+		}
+		return 0
+	}
+	return l.firstUnsettled()
+}
+
+// record runs one record to its end and reports whether it is settled.
+func (p *Processor[R, ID]) record(ctx context.Context, l *ledger[R, ID], i int, mu *sync.Mutex) bool {
+	_, err := p.run(ctx, l.recs[:i+1], i)
+	switch err {
+	case nil:
+		l.states[i] = Done
+		return true
+	case errStopped:
+		return false
+	}
+	state, err := p.settle(ctx, l.recs, i, err)
+	mu.Lock()
+	defer mu.Unlock()
+	return l.mark(i, state, err)
+}
+
+func lower(bound *atomic.Int64, to int64) {
+	for {
+		have := bound.Load()
+		if to >= have || bound.CompareAndSwap(have, to) {
+			return
+		}
+	}
+}

@@ -1,0 +1,3 @@
+// Package lambdaids answers AWS Lambda's event source mappings with the right
+// identifiers. (Guarantees follow below.)
+package lambdaids
