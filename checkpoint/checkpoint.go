@@ -1,12 +1,11 @@
 package checkpoint
 
-import "time"
-
-// Key names one partition of one pipeline.
-type Key struct{ Pipeline, Partition string }
-
-// String is "pipeline/partition", for errors and logs.
-func (k Key) String() string { return k.Pipeline + "/" + k.Partition }
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Checkpoint is one durable row.
 type Checkpoint struct {
@@ -14,26 +13,28 @@ type Checkpoint struct {
 	Position  string    // opaque, human-readable; "" = claimed, nothing settled yet
 	Complete  bool      // sealed and fully settled: never read this partition again
 	Fence     uint64    // raised by Claim
-	Revision  uint64    // raised by every save under one fence
+	Revision  uint64    // raised by every save of new content under one fence
 	EventTime time.Time // source time of the record at Position, zero if unknown
-	UpdatedAt time.Time
-	Owner     string
+	UpdatedAt time.Time // when the writer wrote it, by the writer's clock
+	Owner     string    // who claimed it; unique for each claim, see NewOwner
 }
 
-// Start says where a fresh pipeline begins.
-type Start string
+// String is one line for tests and logs.
+func (c Checkpoint) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s position=%q fence=%d revision=%d", c.Key, c.Position, c.Fence, c.Revision)
+	if c.Complete {
+		b.WriteString(" complete")
+	}
+	return b.String()
+}
 
-// The two starts of a pipeline.
-const (
-	StartTrimHorizon Start = "trim_horizon"
-	StartLatest      Start = "latest"
-)
-
-// Origin is where and when a pipeline began. It is written once, before the first read.
-type Origin struct {
-	Start Start
-	Time  time.Time // the source's clock when the pipeline began: records from here on are owed
-	// Source names what the pipeline reads (a stream ARN), so that a
-	// re-created source is noticed. May be empty.
-	Source string
+// NewOwner returns label with a random suffix. An owner is part of what Save
+// checks, so it must be unique for each claim: fences start again at 1 when a
+// row was deleted, and then only the owner tells a zombie from the holder.
+func NewOwner(label string) string {
+	if label == "" {
+		return rand.Text()
+	}
+	return label + "/" + rand.Text()
 }

@@ -2,78 +2,165 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
-
-	"github.com/ackgate/ackgate/tracker"
 )
 
-// Committer makes the frontiers of one pipeline durable.
-type Committer struct{}
+var (
+	// ErrClosed is returned by Open after Close, and by Err of a partition
+	// that Close ended.
+	ErrClosed = errors.New("checkpoint: closed: open partitions with a new Committer")
+	// ErrReleased is returned by Err of a partition that Release or Abandon
+	// ended, and by a Flush that was still waiting for it.
+	ErrReleased = errors.New("checkpoint: released: open the partition again")
+	// ErrStale is returned by Partition.Ack for a ticket that was settled
+	// before or belongs to an attempt that is over. Nothing changed.
+	ErrStale = errors.New("checkpoint: stale ack: settled before, or its attempt is over")
+)
 
-// Option sets up a Committer.
-type Option func(*Committer)
+// Committer makes the frontiers of one pipeline's partitions durable. See the
+// package comment for what it promises. All methods may be called from any
+// goroutine.
+type Committer struct {
+	store    Store
+	pipeline string
+	cfg      config
 
-// NewCommitter returns a Committer; its one goroutine starts with the first Open.
-func NewCommitter(store Store, pipeline string, opts ...Option) *Committer { panic("not yet") }
+	base   context.Context // of every save; ends with Close
+	cancel context.CancelFunc
+	wake   chan struct{} // pokes the flusher; capacity 1
 
-// Pipeline is the pipeline's name; Store the store beneath.
-func (c *Committer) Pipeline() string { panic("not yet") }
-func (c *Committer) Store() Store     { panic("not yet") }
-
-// Flush, Drain and Close: see the package comment (C6).
-func (c *Committer) Flush(ctx context.Context) error { panic("not yet") }
-func (c *Committer) Drain(ctx context.Context) error { panic("not yet") }
-func (c *Committer) Close(ctx context.Context) error { panic("not yet") }
-
-// Codec turns positions into the store's human-readable strings and back.
-type Codec[P any] interface {
-	Encode(pos P) (string, error)
-	Decode(s string) (P, error)
+	mu      sync.Mutex
+	lanes   map[string]*lane // open partitions by name
+	queue   queue
+	running int       // saves and their hooks in flight
+	armed   time.Time // when the flusher wakes by itself; zero: never
+	stopped chan struct{}
+	closing chan struct{} // made by the first Close, closed when it is over
+	closed  error         // what the first Close returned
+	halt    bool          // the flusher ends once nothing is running
+	outage  outage
 }
 
-// Partition is one claimed partition: a tracker.Frontier whose progress is made durable.
-type Partition[P any] struct{}
-
-// Open claims the partition and decodes where it stands. The returned
-// Checkpoint is the row as claimed: Complete and Position tell where to resume.
-func Open[P any](ctx context.Context, c *Committer, partition string, codec Codec[P]) (*Partition[P], Resumed[P], error) {
-	panic("not yet")
+// NewCommitter returns a Committer for the pipeline. It does no I/O; its one
+// goroutine starts with the first Open and ends with Close.
+func NewCommitter(store Store, pipeline string, opts ...Option) *Committer {
+	c := &Committer{
+		store:    store,
+		pipeline: pipeline,
+		cfg:      newConfig(opts),
+		wake:     make(chan struct{}, 1),
+		lanes:    make(map[string]*lane),
+	}
+	c.base, c.cancel = context.WithCancel(context.Background())
+	return c
 }
 
-// Resumed is what Open found.
-type Resumed[P any] struct {
-	Position P
-	OK       bool // Position is set: resume behind it
-	Checkpoint
+// Pipeline is the pipeline's name.
+func (c *Committer) Pipeline() string { return c.pipeline }
+
+// Store is the store beneath.
+func (c *Committer) Store() Store { return c.store }
+
+// register makes the lane known and starts the flusher if it is the first. An
+// older lane of the same partition is lost: the claim that made the new one has
+// fenced it already.
+func (c *Committer) register(l *lane) error {
+	c.mu.Lock()
+	if c.closing != nil {
+		c.mu.Unlock()
+		return ErrClosed
+	}
+	old := c.lanes[l.key.Partition]
+	if old != nil && old.row.Fence > l.row.Fence {
+		// Two Opens at once: the later claim holds, whichever came here first.
+		c.mu.Unlock()
+		return fenced(l.key, nil)
+	}
+	if old != nil {
+		c.dropLocked(old, fenced(l.key, nil))
+	}
+	c.lanes[l.key.Partition] = l
+	if c.stopped == nil {
+		c.stopped = make(chan struct{})
+		go c.flusher()
+	}
+	c.mu.Unlock()
+	return nil
 }
 
-// Track, TryTrack, TrackHold, Seal: as on tracker.Frontier. eventTime rides
-// beside the position into the row (zero: unknown).
-func (p *Partition[P]) Track(ctx context.Context, pos P, weight int64) (tracker.Ticket[At[P]], error) {
-	panic("not yet")
+// enqueueLocked queues the lane's save for at, or leaves it where it is if it
+// is due earlier or pauses after a failure.
+func (c *Committer) enqueueLocked(l *lane, at time.Time) {
+	switch {
+	case l.gone:
+	case l.busy:
+		if l.again.IsZero() || at.Before(l.again) {
+			l.again = at
+		}
+	case l.failures > 0: // it is queued, behind its backoff
+	case l.index >= 0 && !at.Before(l.due):
+	default:
+		c.scheduleLocked(l, at)
+	}
 }
 
-func (p *Partition[P]) TrackAt(ctx context.Context, pos P, eventTime time.Time, weight int64) (tracker.Ticket[At[P]], error) {
-	panic("not yet")
+// hurryLocked makes the lane's save due now, its backoff notwithstanding.
+func (c *Committer) hurryLocked(l *lane) {
+	now := time.Now()
+	switch {
+	case l.gone:
+	case l.busy:
+		l.again = now
+	default:
+		c.scheduleLocked(l, now)
+	}
 }
 
-func (p *Partition[P]) TrackHold(ctx context.Context, weight int64) (tracker.Ticket[At[P]], error) {
-	panic("not yet")
+func (c *Committer) scheduleLocked(l *lane, at time.Time) {
+	l.due = at
+	c.queue.put(l)
+	if c.armed.IsZero() || at.Before(c.armed) {
+		c.poke()
+	}
 }
 
-// At is a position with the source time of its record.
-type At[P any] struct {
-	Position P
-	Time     time.Time
+// dropLocked ends the lane: no save begins after it, none in flight counts, and
+// whoever waits for it gets err. A nil err: completion is durable.
+func (c *Committer) dropLocked(l *lane, err error) {
+	if l.gone {
+		return
+	}
+	l.gone, l.err = true, err
+	c.queue.remove(l)
+	if c.lanes[l.key.Partition] == l {
+		delete(c.lanes, l.key.Partition)
+	}
+	if l.cancel != nil {
+		l.cancel()
+	}
+	if err != nil {
+		l.src.freeze()
+		close(l.lost)
+	}
+	for _, w := range l.waiting {
+		if w.version <= l.saved {
+			w.wait.resolveLocked(nil)
+		} else {
+			w.wait.resolveLocked(err)
+		}
+	}
+	for _, w := range l.draining {
+		w.wait.resolveLocked(err)
+	}
+	l.waiting, l.draining = nil, nil
+	l.drains.Store(0)
 }
 
-func (p *Partition[P]) Seal() bool                        { panic("not yet") }
-func (p *Partition[P]) Key() Key                          { panic("not yet") }
-func (p *Partition[P]) Committed() <-chan struct{}        { panic("not yet") } // completion is durable
-func (p *Partition[P]) Settled() <-chan struct{}          { panic("not yet") } // sealed and everything settled
-func (p *Partition[P]) Lost() <-chan struct{}             { panic("not yet") } // fenced by a newer owner, or released
-func (p *Partition[P]) Err() error                        { panic("not yet") } // ErrFenced after Lost
-func (p *Partition[P]) Durable() (P, bool)                { panic("not yet") }
-func (p *Partition[P]) Position() (P, bool)               { panic("not yet") }
-func (p *Partition[P]) Release(ctx context.Context) error { panic("not yet") } // flush what is settled, then abandon; later acks are inert
-func (p *Partition[P]) Abandon()                          { panic("not yet") } // at once, nothing saved after it returns (F36)
+func (c *Committer) poke() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,12 @@
+// Package keymap encodes DynamoDB key maps, such as a Scan's LastEvaluatedKey,
+// as checkpoint positions: typed JSON that people can read and compare,
+//
+//	{"id":{"S":"order-17"},"line":{"N":"3"}}
+//
+// with attribute names in order, so that one key has one encoding. The types
+// are those a key can have: S, N and B (in base64). A number stays the decimal
+// string that DynamoDB gave, never a float.
+//
+// It is a package of its own so that package checkpoint does not import the AWS
+// SDK. A Codec holds nothing and may be used from several goroutines.
+package keymap
