@@ -107,3 +107,13 @@ func parseName(name string) (g uint64, kind rowKind, i, n int, err error) {
 	}
 	return g, kind, i, n, nil
 }
+
+func decodeTally(s string) (t tally, err error) {
+	if s == "" {
+		return t, nil
+	}
+	if err := json.Unmarshal([]byte(s), &t); err != nil {
+		return t, fmt.Errorf("its counts cannot be read: %w", err)
+	}
+	return t, nil
+}

@@ -12,7 +12,8 @@ type AckFunc func(ctx context.Context, err error) error
 
 // Reader is what a connector implements. Its methods are never called side by
 // side with themselves; ReadBackfill and ReadStream run side by side only in the
-// Overlap and Interleaved handoffs.
+// Overlap handoff. They must return soon after their context ended; Close waits
+// for them.
 //
 // The AckFunc that a Reader returns is called with nil at most once with
 // success, never after Abort, and again after it failed. A nack does not end the
