@@ -135,21 +135,20 @@ func (l *ledger[R, ID]) checkpoint(first int) (resp Response[ID], ok bool) {
 		}
 		return resp, false
 	}
-	l.markBehind(resp, first)
+	l.markBehind(resp)
 	return resp, true
 }
 
 // markBehind marks the settled records that a checkpoint takes along.
-func (l *ledger[R, ID]) markBehind(resp Response[ID], first int) {
+func (l *ledger[R, ID]) markBehind(resp Response[ID]) {
 	if resp.Len() == 0 {
 		return
 	}
+	reached := false // the checkpoint's own record, for the place of those without number
 	for i, s := range l.states {
-		if !s.settled() {
-			continue
-		}
 		id, err := l.src.id(&l.recs[i])
-		if (err == nil && compareIDs(id, resp.At(0)) >= 0) || (err != nil && i > first) {
+		reached = reached || (err == nil && id == resp.At(0))
+		if s.settled() && ((err == nil && compareIDs(id, resp.At(0)) >= 0) || (err != nil && reached)) {
 			l.markRedelivered(i)
 		}
 	}
