@@ -48,3 +48,12 @@ func (g Gap) Error() string {
 
 // Is makes errors.Is(gap, ErrGap) true.
 func (g Gap) Is(target error) bool { return target == ErrGap }
+
+// Overdue reports whether a shard without a position may have lost records
+// silently: at TRIM_HORIZON the service starts with what is retained and says
+// nothing of what was. Records were owed since the given time (the pipeline's
+// origin, or the last record of the parents). An open shard is exempt: it is
+// younger than any retention.
+func Overdue(closed bool, owedSince, now time.Time, retention time.Duration) bool {
+	return closed && !owedSince.IsZero() && owedSince.Before(now.Add(-retention))
+}

@@ -70,6 +70,7 @@ type node struct {
 	closed   bool   // once closed, always closed
 	queued   bool   // in ready
 	durable  bool   // has a durable position or completion
+	row      bool   // has a checkpoint of an earlier run
 	first    uint64 // pass it was first seen in
 	last     uint64 // pass it was last seen in
 	ending   SequenceNumber
@@ -139,6 +140,32 @@ func (l *Lineage) Complete(id string) bool { return l.advance(id, complete) }
 // that very shard, does not know it. False: stale.
 func (l *Lineage) Trimmed(id string) bool { return l.advance(id, trimmed) }
 
+// Restore says, before any listing, that an earlier run left a checkpoint of
+// the shard: complete, or with or without a position. A complete one is never
+// handed out; an incomplete one that no listing names is Missing.
+func (l *Lineage) Restore(id string, isComplete, hasPosition bool) {
+	n := l.node(id)
+	n.row = true
+	n.durable = n.durable || hasPosition || isComplete
+	if isComplete {
+		l.advance(id, complete)
+	}
+}
+
+// Exclude says that nothing in the shard is owed: the pipeline starts at
+// LATEST, and the shard was closed before. False: it was handed out already.
+func (l *Lineage) Exclude(id string) bool {
+	n := l.nodes[id]
+	if n == nil || n.state != waiting {
+		return false
+	}
+	l.set(n, complete)
+	for _, c := range n.children {
+		l.release(c)
+	}
+	return true
+}
+
 // Durable says that the shard has durable state of its own: a position or its
 // completion.
 func (l *Lineage) Durable(id string) {
@@ -147,8 +174,9 @@ func (l *Lineage) Durable(id string) {
 	}
 }
 
-// Missing returns the parents that hold back a listed child, but were left out
-// by a full listing begun after that child was seen. Being left out proves
+// Missing returns the shards known only from elsewhere: parents that hold back
+// a listed child, but were left out by a full listing begun after that child
+// was seen, and incomplete checkpoints whose shard no full listing names. Being left out proves
 // nothing, since listings are eventually consistent: ask the service for each
 // of them, and Observe it or call Trimmed.
 func (l *Lineage) Missing() []string {
@@ -157,11 +185,9 @@ func (l *Lineage) Missing() []string {
 		if n.listed || n.state != waiting {
 			continue
 		}
-		for _, c := range n.children {
-			if c.state == waiting && c.first < l.full {
-				ids = append(ids, id)
-				break
-			}
+		held := func(c *node) bool { return c.state == waiting && c.first < l.full }
+		if n.row && l.full > 0 || slices.ContainsFunc(n.children, held) {
+			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
@@ -187,12 +213,9 @@ func (l *Lineage) Leaves() []string {
 // their checkpoints may be deleted (S5). A shard without a known child is not
 // among them, since its checkpoint may be all that keeps its child in order.
 func (l *Lineage) Forgettable() []string {
-	if l.prior == 0 {
-		return nil
-	}
 	var ids []string
 	for id, n := range l.nodes {
-		if n.listed && n.done() && n.last < l.prior && len(n.children) > 0 && !slices.ContainsFunc(n.children, (*node).needsParent) {
+		if l.forgettable(n) {
 			ids = append(ids, id)
 		}
 	}
@@ -200,10 +223,16 @@ func (l *Lineage) Forgettable() []string {
 	return ids
 }
 
+func (l *Lineage) forgettable(n *node) bool {
+	undurable := func(c *node) bool { return !c.durable }
+	return l.prior > 0 && n.last < l.prior && (n.listed || n.row) && n.done() &&
+		len(n.children) > 0 && !slices.ContainsFunc(n.children, undurable)
+}
+
 // Forget drops a shard that Forgettable returned. False: it is not one.
 func (l *Lineage) Forget(id string) bool {
 	n := l.nodes[id]
-	if n == nil || !n.listed || !n.done() || n.last >= l.prior || len(n.children) == 0 || slices.ContainsFunc(n.children, (*node).needsParent) {
+	if n == nil || !l.forgettable(n) {
 		return false
 	}
 	for _, c := range n.children {
@@ -244,6 +273,37 @@ func (l *Lineage) Children(id string) []string {
 		ids = append(ids, c.id)
 	}
 	return ids
+}
+
+// Parents returns the known parents of a shard.
+func (l *Lineage) Parents(id string) []string {
+	n := l.nodes[id]
+	if n == nil {
+		return nil
+	}
+	ids := make([]string, 0, len(n.parents))
+	for _, p := range n.parents {
+		ids = append(ids, p.id)
+	}
+	return ids
+}
+
+// AnyChildDurable reports whether a child of the shard has durable state.
+func (l *Lineage) AnyChildDurable(id string) bool {
+	n := l.nodes[id]
+	return n != nil && slices.ContainsFunc(n.children, func(c *node) bool { return c.durable })
+}
+
+// Held counts the shards that were named as parents only and may hold back a
+// child.
+func (l *Lineage) Held() int {
+	held := 0
+	for _, n := range l.nodes {
+		if !n.listed && n.state == waiting {
+			held++
+		}
+	}
+	return held
 }
 
 // Counts says how many shards stand where.
@@ -367,10 +427,6 @@ func (l *Lineage) isReady(n *node) bool {
 }
 
 func (n *node) done() bool { return n.state == complete || n.state == trimmed }
-
-// needsParent: without the parent's checkpoint this shard could not be told
-// from one whose parent was never read.
-func (n *node) needsParent() bool { return !n.durable }
 
 func (n *node) descendsFrom(a *node) bool {
 	for _, p := range n.parents {
