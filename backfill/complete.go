@@ -35,7 +35,11 @@ func (r *Runner[B]) confirm(ctx context.Context) error {
 func (r *Runner[B]) confirmOnce(ctx context.Context) error {
 	ctx, cancel := r.until(ctx)
 	defer cancel()
-	flushErr := r.cfg.Committer.Flush(ctx)
+	// Flush repeats failed saves for as long as it may: not so long that the
+	// wait goes unreported.
+	fctx, done := context.WithTimeout(ctx, r.cfg.StallAfter)
+	flushErr := r.cfg.Committer.Flush(fctx)
+	done()
 	st, err := r.led.read(ctx)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 type ledger struct {
 	store    checkpoint.Store
 	pipeline string
-	owner    string
+	owner    string // a label; each claim has an owner of its own
 	now      func() time.Time
 
 	// done is this attempt's claim of the done row; the channel is its lock, so
@@ -27,7 +27,7 @@ type ledger struct {
 
 func newLedger(store checkpoint.Store, pipeline, owner string, now func() time.Time) *ledger {
 	return &ledger{
-		store: store, pipeline: pipeline, owner: checkpoint.NewOwner(owner), now: now,
+		store: store, pipeline: pipeline, owner: owner, now: now,
 		lock: make(chan struct{}, 1),
 	}
 }
@@ -106,7 +106,7 @@ func standOf(rows []checkpoint.Checkpoint) (standing, error) {
 // propose makes plan the plan of generation g, unless another one is there
 // already: then that one is returned. prepared says that no row has to go first.
 func (l *ledger) propose(ctx context.Context, g uint64, plan Plan, prepared bool) error {
-	row, err := l.store.Claim(ctx, checkpoint.Key{Pipeline: l.pipeline, Partition: planName(g)}, l.owner)
+	row, err := l.store.Claim(ctx, checkpoint.Key{Pipeline: l.pipeline, Partition: planName(g)}, checkpoint.NewOwner(l.owner))
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (l *ledger) propose(ctx context.Context, g uint64, plan Plan, prepared bool
 
 // prepared records that the rows the plan makes stale are gone.
 func (l *ledger) prepared(ctx context.Context, g uint64) error {
-	row, err := l.store.Claim(ctx, checkpoint.Key{Pipeline: l.pipeline, Partition: planName(g)}, l.owner)
+	row, err := l.store.Claim(ctx, checkpoint.Key{Pipeline: l.pipeline, Partition: planName(g)}, checkpoint.NewOwner(l.owner))
 	if err != nil || row.Complete {
 		return err
 	}
@@ -133,7 +133,7 @@ func (l *ledger) prepared(ctx context.Context, g uint64) error {
 
 // begin claims the done row: its fence is the attempt's number.
 func (l *ledger) begin(ctx context.Context, g uint64) (checkpoint.Checkpoint, error) {
-	row, err := l.store.Claim(ctx, checkpoint.Key{Pipeline: l.pipeline, Partition: doneName(g)}, l.owner)
+	row, err := l.store.Claim(ctx, checkpoint.Key{Pipeline: l.pipeline, Partition: doneName(g)}, checkpoint.NewOwner(l.owner))
 	if err != nil {
 		return row, err
 	}
