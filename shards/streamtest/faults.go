@@ -1,6 +1,9 @@
 package streamtest
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // Fault is a way for one call to fail.
 type Fault int
@@ -60,4 +63,67 @@ func validateFaults(faults map[string]FaultRates) error {
 		}
 	}
 	return nil
+}
+
+// SetFaults replaces Config.Faults from now on; nil ends them. It panics on
+// shares that cannot be.
+func (s *Service) SetFaults(faults map[string]FaultRates) {
+	if err := validateFaults(faults); err != nil {
+		panic(err)
+	}
+	h := &s.hook
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rates = maps.Clone(faults)
+}
+
+// FailNext makes the next n calls of an operation meet a fault, ahead of any
+// schedule. Faults queued before come first.
+func (s *Service) FailNext(operation string, f Fault, n int) {
+	if f < NoFault || f >= faultCount {
+		panic(fmt.Sprintf("streamtest: no such fault: %v", f))
+	}
+	h := &s.hook
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for range n {
+		h.queued[operation] = append(h.queued[operation], f)
+	}
+}
+
+// fault decides the fate of an operation's next call: first what FailNext
+// queued, then by the schedule, a function of seed, operation and how many
+// calls of it there were.
+func (h *hooks) faultLocked(operation string, ordinal int) Fault {
+	if q := h.queued[operation]; len(q) > 0 {
+		h.queued[operation] = q[1:]
+		return q[0]
+	}
+	if len(h.rates) == 0 {
+		return NoFault
+	}
+	rates, ok := h.rates[operation]
+	if !ok {
+		rates = h.rates["*"]
+	}
+	x := h.seed
+	for i := range len(operation) {
+		x = x*31 + uint64(operation[i])
+	}
+	draw := share(mix(x + uint64(ordinal)*0x9e3779b97f4a7c15))
+	for f := Throttle; f < faultCount; f++ {
+		if draw -= rates.of(f); draw < 0 {
+			return f
+		}
+	}
+	return NoFault
+}
+
+// share maps 64 bits to 0 ≤ x < 1.
+func share(x uint64) float64 { return float64(x>>11) / (1 << 53) }
+
+// chanceLocked draws the service's next chance.
+func (s *Service) chanceLocked() float64 {
+	s.draws++
+	return share(mix(s.cfg.Seed + s.draws*0x9e3779b97f4a7c15))
 }

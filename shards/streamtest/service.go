@@ -1,18 +1,32 @@
 package streamtest
 
 import (
-	"context"
-	"net/http"
+	"fmt"
+	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/ackgate/ackgate/shards/streamtest/internal/value"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Service is an in-process DynamoDB of one account and region: tables, their
-// streams, and the test's hands on both. All methods are safe for concurrent use.
-type Service struct{ cfg Config }
+// streams, and the test's hands on both. All methods are safe for concurrent
+// use. Table names of the driving methods must exist: they fail otherwise, or
+// panic where they return no error.
+type Service struct {
+	cfg  Config
+	hook hooks
+
+	mu       sync.Mutex
+	offset   time.Duration // by Advance
+	tables   map[string]*table
+	streams  map[string]*stream // by ARN, ended ones too until they age out
+	timeline timeline
+	made     int    // tables and streams made so far: salts their seeds
+	epoch    uint64 // raised by ExpireIterators
+	draws    uint64 // chances taken, each its own
+	lastMS   int64  // of the newest stream label
+}
 
 // New returns a Service without tables. It starts nothing and needs no Close.
 // It panics on a Config that cannot work.
@@ -21,7 +35,9 @@ func New(cfg Config) *Service {
 	if err := cfg.validate(); err != nil {
 		panic(err)
 	}
-	return &Service{cfg: cfg}
+	s := &Service{cfg: cfg, tables: map[string]*table{}, streams: map[string]*stream{}}
+	s.hook.init(cfg)
+	return s
 }
 
 // Change tells where a write landed in the stream. It is the zero Change when
@@ -29,114 +45,145 @@ func New(cfg Config) *Service {
 type Change struct {
 	ShardID        string
 	SequenceNumber string
-	Created        time.Time
+	// Created is the exact time. The record itself carries it cut to the second.
+	Created time.Time
 }
 
-// Shard is what the test may know of a shard and a reader may not.
-type Shard struct {
-	ID, Parent    string
-	Opened        time.Time
-	Closed        time.Time // zero while open
-	First, Last   string    // sequence numbers of its retained records, empty if none
-	Records       int       // retained
-	StartSequence string
-	EndSequence   string // empty while open
+// CreateTable makes a table, with a stream if the table says so.
+func (s *Service) CreateTable(spec Table) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if spec.Name == "" || spec.Hash == "" {
+		return fmt.Errorf("streamtest: table %q needs a name and a hash attribute", spec.Name)
+	}
+	if spec.Shards < 0 || spec.Hash == spec.Range {
+		return fmt.Errorf("streamtest: table %q: negative shards or one attribute for both keys", spec.Name)
+	}
+	if s.tables[spec.Name] != nil {
+		return fmt.Errorf("streamtest: table %q exists already", spec.Name)
+	}
+	s.createLocked(spec, s.nowLocked())
+	return nil
 }
 
-// OperationCalls counts the calls of one operation.
-type OperationCalls struct {
-	Calls     int // all of them
-	Failed    int // answered with an error, whatever its cause
-	Faults    int // of those, by the fault schedule
-	OverLimit int // came over the documented rate, refused or not
-	PeakRate  int // most calls in one second of the clock
+func (s *Service) createLocked(spec Table, now time.Time) *table {
+	t := newTable(spec, now)
+	s.made++
+	h := mix(s.cfg.Seed + uint64(s.made))
+	t.id = fmt.Sprintf("%08x-%04x-4%03x-9%03x-%012x", uint32(h), uint16(h>>32), h>>48&0xfff, h>>36&0xfff, mix(h)>>16)
+	s.tables[t.name] = t
+	if spec.View != "" {
+		s.enableLocked(t, spec.View, now)
+	}
+	return t
 }
 
-func (s *Service) CreateTable(t Table) error                                   { panic("todo") }
-func (s *Service) Put(table string, item Item) (Change, error)                 { panic("todo") }
-func (s *Service) Delete(table string, key Item) (Change, error)               { panic("todo") }
-func (s *Service) Get(table string, key Item) (Item, bool)                     { panic("todo") }
-func (s *Service) Items(table string) []Item                                   { panic("todo") }
-func (s *Service) StreamARN(table string) string                               { panic("todo") }
-func (s *Service) Shards(table string) []Shard                                 { panic("todo") }
-func (s *Service) Rotate(table string) error                                   { panic("todo") }
-func (s *Service) RotateShard(table, shardID string) (string, error)           { panic("todo") }
-func (s *Service) Split(table, shardID string) (children [2]string, err error) { panic("todo") }
-func (s *Service) Merge(table, shardA, shardB string) (string, error)          { panic("todo") }
-func (s *Service) Trim(table string, olderThan time.Duration) error            { panic("todo") }
-func (s *Service) ExpireIterators()                                            { panic("todo") }
-func (s *Service) DisableStream(table string) error                            { panic("todo") }
-func (s *Service) EnableStream(table string) (arn string, err error)           { panic("todo") }
-func (s *Service) Advance(d time.Duration)                                     { panic("todo") }
-func (s *Service) Time() time.Time                                             { panic("todo") }
-func (s *Service) SetFaults(faults map[string]FaultRates)                      { panic("todo") }
-func (s *Service) FailNext(operation string, f Fault, n int)                   { panic("todo") }
-func (s *Service) Calls() map[string]OperationCalls                            { panic("todo") }
-
-func (s *Service) Dynamo() *Dynamo   { panic("todo") }
-func (s *Service) Streams() *Streams { panic("todo") }
-
-// HTTPClient answers SDK calls in process, without a network.
-func (s *Service) HTTPClient() *http.Client                         { panic("todo") }
-func (s *Service) AWSConfig() aws.Config                            { panic("todo") }
-func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { panic("todo") }
-func (s *Service) Serve() (*Server, error)                          { panic("todo") }
-
-type Server struct{}
-
-func (s *Server) URL() string           { panic("todo") }
-func (s *Server) Close() error          { panic("todo") }
-func (s *Server) AWSConfig() aws.Config { panic("todo") }
-
-type (
-	Dynamo  struct{ s *Service }
-	Streams struct{ s *Service }
-)
-
-func (c *Dynamo) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
-	panic("todo")
+func (s *Service) tableARN(name string) string {
+	return fmt.Sprintf("arn:aws:dynamodb:%s:%s:table/%s", s.cfg.Region, s.cfg.Account, name)
 }
 
-func (c *Dynamo) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
-	panic("todo")
+func (s *Service) enableLocked(t *table, view types.StreamViewType, now time.Time) *stream {
+	s.made++
+	s.lastMS = max(s.lastMS+1, now.UnixMilli())
+	label := time.UnixMilli(s.lastMS).UTC().Format("2006-01-02T15:04:05.000")
+	st := &stream{
+		table: t, view: view, created: now, label: label,
+		arn:    s.tableARN(t.name) + "/stream/" + label,
+		seed:   mix(s.cfg.Seed ^ uint64(s.made)<<32),
+		retain: s.cfg.Retention,
+		lastID: now.UnixMilli() - 1,
+	}
+	t.stream = st
+	s.streams[st.arn] = st
+	for i := range t.shards {
+		from, _ := segment(int32(i), int32(t.shards))
+		sh := st.open(now, from, "", newSequencer(mix(st.seed+uint64(i)), i))
+		st.parts = append(st.parts, part{from, sh})
+		s.scheduleRotation(st, sh)
+	}
+	return st
 }
 
-func (c *Dynamo) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	panic("todo")
+func (s *Service) tableLocked(name string) (*table, error) {
+	t := s.tables[name]
+	if t == nil {
+		return nil, fmt.Errorf("streamtest: no table %q: CreateTable makes it", name)
+	}
+	return t, nil
 }
 
-func (c *Dynamo) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	panic("todo")
+func (s *Service) mustTableLocked(name string) *table {
+	t, err := s.tableLocked(name)
+	if err != nil {
+		panic(err)
+	}
+	return t
 }
 
-func (c *Dynamo) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	panic("todo")
+// Put writes an item without conditions, as PutItem does but past faults,
+// counters and throttling.
+func (s *Service) Put(table string, item Item) (Change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.nowLocked()
+	t, err := s.tableLocked(table)
+	if err != nil {
+		return Change{}, err
+	}
+	key, err := t.schema.Encode(item)
+	if err == nil {
+		err = value.CheckItem(item)
+	}
+	if err != nil {
+		return Change{}, fmt.Errorf("streamtest: put into %s: %w", table, err)
+	}
+	return s.write(t, key, value.CopyItem(item), now, false), nil
 }
 
-func (c *Dynamo) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
-	panic("todo")
+// Delete deletes the item of a key, or of any item with that key.
+func (s *Service) Delete(table string, key Item) (Change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.nowLocked()
+	t, err := s.tableLocked(table)
+	if err != nil {
+		return Change{}, err
+	}
+	k, err := t.schema.Encode(key)
+	if err != nil {
+		return Change{}, fmt.Errorf("streamtest: delete from %s: %w", table, err)
+	}
+	return s.write(t, k, nil, now, false), nil
 }
 
-func (c *Dynamo) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	panic("todo")
+// Get returns the item of a key as it is now. It panics if there is no such table.
+func (s *Service) Get(table string, key Item) (Item, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nowLocked()
+	t := s.mustTableLocked(table)
+	k, err := t.schema.Encode(key)
+	if err != nil {
+		return nil, false
+	}
+	e, ok := t.get(k)
+	return value.CopyItem(e.item), ok
 }
 
-func (c *Dynamo) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	panic("todo")
-}
-
-func (c *Streams) ListStreams(ctx context.Context, in *dynamodbstreams.ListStreamsInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.ListStreamsOutput, error) {
-	panic("todo")
-}
-
-func (c *Streams) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
-	panic("todo")
-}
-
-func (c *Streams) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error) {
-	panic("todo")
-}
-
-func (c *Streams) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error) {
-	panic("todo")
+// Items returns all items as they are now, in the order of Scan. It panics if
+// there is no such table.
+func (s *Service) Items(table string) []Item {
+	s.mu.Lock()
+	s.nowLocked()
+	t := s.mustTableLocked(table)
+	out := make([]Item, 0, t.items.Len())
+	t.items.Ascend(func(e entry) bool {
+		out = append(out, e.item)
+		return true
+	})
+	s.mu.Unlock()
+	for i := range out {
+		out[i] = value.CopyItem(out[i])
+	}
+	return out
 }

@@ -1,0 +1,3 @@
+package expr
+
+var reserved = map[string]bool{}
