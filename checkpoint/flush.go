@@ -70,9 +70,7 @@ func (c *Committer) Close(ctx context.Context) error {
 	err := c.flush(ctx, lanes)
 	// Acks went on during the flush. From here on they are stale, and what they
 	// moved until now is saved too.
-	for _, l := range lanes {
-		l.src.freeze()
-	}
+	c.freeze(lanes)
 	if ctx.Err() == nil {
 		err = errors.Join(err, c.flush(ctx, lanes))
 	}
@@ -107,6 +105,18 @@ func (c *Committer) open() []*lane {
 		lanes = append(lanes, l)
 	}
 	return lanes
+}
+
+// freeze makes outstanding tickets stale, so that the frontiers move no more. A
+// completed one moves no more anyway, and must stay complete to be saved so.
+func (c *Committer) freeze(lanes []*lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range lanes {
+		if !l.gone && !l.src.completed() {
+			l.src.freeze()
+		}
+	}
 }
 
 // flush waits until the frontiers of lanes, as of now, are durable.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -92,12 +93,11 @@ func (c *Committer) writeLocked(l *lane, d draft) error {
 	if d.position != "" { // else nothing settled in this attempt: the claimed position stands
 		row.Position, row.EventTime = d.position, d.time
 	}
-	ctx, cancel := c.base, context.CancelFunc(nil)
-	if c.cfg.saveTimeout > 0 {
-		ctx, cancel = context.WithTimeout(c.base, c.cfg.saveTimeout)
-	} else {
-		ctx, cancel = context.WithCancel(c.base)
+	timeout := c.cfg.saveTimeout
+	if timeout == 0 {
+		timeout = math.MaxInt64
 	}
+	ctx, cancel := context.WithTimeout(c.base, timeout)
 	inStore := make(chan struct{})
 	l.cancel, l.inStore = cancel, inStore
 	c.mu.Unlock()

@@ -186,10 +186,11 @@ func (p *Partition[P]) Position() (P, bool) {
 // and the error says what is not durable.
 func (p *Partition[P]) Release(ctx context.Context) error {
 	c, l := p.lane.c, p.lane
-	err := c.flush(ctx, []*lane{l})
+	lanes := []*lane{l}
+	err := c.flush(ctx, lanes)
 	if err == nil {
-		p.freeze()
-		err = c.flush(ctx, []*lane{l})
+		c.freeze(lanes)
+		err = c.flush(ctx, lanes)
 	}
 	p.Abandon()
 	return err

@@ -31,7 +31,7 @@ func TestFaulty_Kinds(t *testing.T) {
 		cp, err := f.Claim(ctx, key, "me")
 		require.NoError(t, err)
 
-		save := func(fault storetest.Fault, position string) (error, string) {
+		save := func(fault storetest.Fault, position string) (string, error) {
 			next = fault
 			cp.Revision++
 			cp.Position = position
@@ -40,21 +40,21 @@ func TestFaulty_Kinds(t *testing.T) {
 			err := f.Save(short, cp)
 			row, loadErr := inner.Load(ctx, key)
 			require.NoError(t, loadErr)
-			return err, row.Position
+			return row.Position, err
 		}
-		err, at := save(storetest.Fault{Delay: time.Second}, "1")
+		at, err := save(storetest.Fault{Delay: time.Second}, "1")
 		require.NoError(t, err)
 		require.Equal(t, "1", at)
-		err, at = save(storetest.Fault{Kind: storetest.Throttled}, "2")
+		at, err = save(storetest.Fault{Kind: storetest.Throttled}, "2")
 		require.ErrorIs(t, err, storetest.ErrThrottled)
 		require.Equal(t, "1", at)
-		err, at = save(storetest.Fault{Kind: storetest.Hung}, "3")
+		at, err = save(storetest.Fault{Kind: storetest.Hung}, "3")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, "1", at)
-		err, at = save(storetest.Fault{Kind: storetest.Lost}, "4")
+		at, err = save(storetest.Fault{Kind: storetest.Lost}, "4")
 		require.ErrorIs(t, err, storetest.ErrLost)
 		require.Equal(t, "4", at)
-		err, at = save(storetest.Fault{Kind: storetest.Late, After: time.Second}, "5")
+		at, err = save(storetest.Fault{Kind: storetest.Late, After: time.Second}, "5")
 		require.ErrorIs(t, err, storetest.ErrLost)
 		require.Equal(t, "4", at)
 		f.Settle()
@@ -64,7 +64,7 @@ func TestFaulty_Kinds(t *testing.T) {
 
 		require.True(t, f.Cut())
 		require.False(t, f.Cut())
-		err, at = save(storetest.Fault{}, "6")
+		at, err = save(storetest.Fault{}, "6")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, "5", at)
 		require.True(t, f.Heal())
