@@ -93,6 +93,7 @@ func TestLingerDelaysButNeverHolds(t *testing.T) {
 			return nil
 		})
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		if took != time.Second {
 			t.Errorf("acked after %s, want the linger of 1s", took)
 		}
@@ -121,6 +122,7 @@ func TestNothingIsDeliveredAfterAFailure(t *testing.T) {
 				}
 				_ = w.Append(t.Context(), lines(1), ack)
 				time.Sleep(time.Second)
+				synctest.Wait()
 				fail(d)
 				accepted := 0
 				for range 40 { // more than the queue holds: Append must not hang

@@ -1,0 +1,62 @@
+package cdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ackgate/ackgate/backfill"
+	"github.com/ackgate/ackgate/checkpoint"
+	"github.com/ackgate/ackgate/checkpoint/dynamostore"
+	"github.com/ackgate/ackgate/shards"
+	"github.com/ackgate/ackgate/shards/streamreader"
+)
+
+// outputError is a failed write: the disk is full, or a pipe has no reader.
+type outputError struct {
+	out string
+	err error
+}
+
+func (e *outputError) Error() string {
+	return fmt.Sprintf("output %s failed (%v): make it writable and start again; what was not written comes again", e.out, e.err)
+}
+
+func (e *outputError) Unwrap() error { return e.err }
+
+// final reports whether reading again cannot mend err.
+func final(err error) bool {
+	for _, end := range []error{
+		checkpoint.ErrBadRow, checkpoint.ErrFenced, backfill.ErrPlan, backfill.ErrSuperseded, backfill.ErrAnchorLost, backfill.ErrNacked,
+		backfill.ErrIncomplete, backfill.ErrStopped, backfill.ErrEnd,
+		shards.ErrGap, streamreader.ErrStopped, streamreader.ErrStreamEnded, streamreader.ErrStreamGone, streamreader.ErrGivenUp, streamreader.ErrTerminal,
+	} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// explain says in one sentence, with a remedy, what the packages report.
+func (p *pipeline) explain(err error) error {
+	switch {
+	case err == nil || isInput(err) || errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, checkpoint.ErrBadRow), errors.Is(err, backfill.ErrPlan):
+		return invalidErr(err, "nothing was changed; use the version that wrote it, or another -pipeline to start over", "a checkpoint row of pipeline %s in table %s cannot be read (%v)", p.o.Pipeline, p.o.CheckpointTable, err)
+	case errors.Is(err, dynamostore.ErrBadTable):
+		return invalidErr(err, "name another -checkpoint-table, which is created if it does not exist", "table %s cannot keep progress (%v)", p.o.CheckpointTable, err)
+	case errors.Is(err, dynamostore.ErrNoTable):
+		return invalidErr(err, "start again, and it is created anew: the pipeline then begins from the start", "checkpoint table %s is gone", p.o.CheckpointTable)
+	case errors.Is(err, checkpoint.ErrFenced), errors.Is(err, backfill.ErrSuperseded):
+		return fmt.Errorf("another process now runs pipeline %s, this one stops: run each pipeline once (%w)", p.o.Pipeline, err)
+	case errors.Is(err, backfill.ErrAnchorLost):
+		return fmt.Errorf("the backfill took longer than the stream keeps records, changes are missing: choose a new -pipeline and more -segments (%w)", err)
+	case errors.Is(err, shards.ErrGap):
+		return fmt.Errorf("the stream dropped records before this pipeline read them: choose a new -pipeline to read the table again (%w)", err)
+	case errors.Is(err, streamreader.ErrStreamGone), errors.Is(err, streamreader.ErrStreamEnded):
+		return fmt.Errorf("the stream of table %s was disabled: enable it and choose a new -pipeline, since changes in between are in no stream (%w)", p.o.Table, err)
+	}
+	return err
+}
