@@ -68,6 +68,20 @@ func (r *Runner[B]) current(st standing) error {
 	return nil
 }
 
+// checkCurrent asks the store whether this attempt is still the newest. A store
+// that does not answer is no reason to stop waiting.
+func (r *Runner[B]) checkCurrent(ctx context.Context) error {
+	ctx, cancel := r.until(ctx)
+	defer cancel()
+	ctx, done := context.WithTimeout(ctx, r.cfg.StallAfter)
+	defer done()
+	st, err := r.led.read(ctx)
+	if err != nil {
+		return nil
+	}
+	return r.current(st)
+}
+
 // hookCall is one running call of BackfillComplete.
 type hookCall struct {
 	done chan struct{}

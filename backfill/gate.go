@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/ackgate/ackgate/checkpoint"
 )
 
 // ErrStale is returned by an AckFunc whose batch is settled already, or is just
@@ -265,6 +267,11 @@ func (r *Runner[B]) settle(ctx context.Context, g *gate, e *batch, err error) er
 	}
 	if serr != nil && v != nacked {
 		g.give(e, undecided, nil, r.cfg.Now())
+		if g.half == Backfilling && errors.Is(serr, checkpoint.ErrFenced) {
+			// Another attempt has this segment: nothing of this one's will
+			// ever settle, so its barrier must not wait for it.
+			r.fail(fmt.Errorf("%w: %w", ErrSuperseded, serr))
+		}
 		return serr
 	}
 	name := e.name

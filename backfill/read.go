@@ -100,7 +100,13 @@ func (r *Runner[B]) wait(ctx context.Context) (res result[B], got bool, err erro
 			return res, false, err
 		}
 		now := r.cfg.Now()
-		due := r.watchStalls()
+		due, stalled := r.watchStalls()
+		if stalled {
+			// What never settles may be another attempt's by now.
+			if err := r.checkCurrent(ctx); err != nil {
+				return res, false, err
+			}
+		}
 		if anchor > 0 {
 			due = min(due, anchor)
 		}

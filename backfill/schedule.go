@@ -51,8 +51,8 @@ func (c *stallClock) report(e *batch, age, after time.Duration) (bool, time.Dura
 }
 
 // watchStalls reports the oldest batch of each half, and says when to look again.
-func (r *Runner[B]) watchStalls() time.Duration {
-	next := r.cfg.StallAfter
+func (r *Runner[B]) watchStalls() (next time.Duration, reported bool) {
+	next = r.cfg.StallAfter
 	now := r.cfg.Now()
 	for i, g := range []*gate{r.bf, r.st} {
 		e, s, ok := g.eldest(now)
@@ -65,9 +65,10 @@ func (r *Runner[B]) watchStalls() time.Duration {
 		if report {
 			s.Phase = r.Phase()
 			r.stalled(s)
+			reported = true
 		}
 	}
-	return next
+	return next, reported
 }
 
 func (r *Runner[B]) stalled(s Stall) {

@@ -161,19 +161,18 @@ func (s *source) ReadBackfill(ctx context.Context) (page, AckFunc, error) {
 			s.sealed[i] = true
 			s.parts[i].Seal()
 		}
-		return pg, ackOf(t), nil
+		return pg, ackOf(s.parts[i], t), nil
 	}
 	return page{}, nil, ErrBackfillComplete
 }
 
-func ackOf(t tracker.Ticket[checkpoint.At[int]]) AckFunc {
-	return func(_ context.Context, err error) error {
+func ackOf(p *checkpoint.Partition[int], t tracker.Ticket[checkpoint.At[int]]) AckFunc {
+	return func(ctx context.Context, err error) error {
 		if err != nil {
 			t.Nack(err)
 			return nil
 		}
-		t.Ack()
-		return nil
+		return p.Ack(ctx, t)
 	}
 }
 
@@ -195,7 +194,7 @@ func (s *source) ReadStream(ctx context.Context) (page, AckFunc, error) {
 		return page{}, nil, err
 	}
 	s.at = end
-	return pg, ackOf(t), nil
+	return pg, ackOf(s.stream, t), nil
 }
 
 func (s *source) BackfillComplete(ctx context.Context, sum Summary) error {
