@@ -8,31 +8,19 @@ import (
 	"github.com/ackgate/ackgate/tracker"
 )
 
-// scratch is what one batch needs, kept for the next one.
-type scratch struct {
-	states []State
-	// Lanes: what is processed in order. heads are the first records of the lanes,
-	// next links each record to the next one of its lane, -1 at the end.
+// lanes are what is processed in order: heads are the first records of the lanes,
+// next links each record to the next one of its lane, -1 at the end.
+type lanes struct {
 	heads, next []int32
-	tails       map[string]int32 // last record of each lane
-}
-
-func (s *scratch) statesFor(n int) []State {
-	if cap(s.states) < n {
-		s.states = make([]State, n)
-	}
-	s.states = s.states[:n]
-	clear(s.states)
-	return s.states
+	tails       map[string]int32 // last record of each lane, while splitting
 }
 
 // split puts the records of n into lanes by key.
-func (s *scratch) split(n int, key func(int) string) {
+func (s *lanes) split(n int, key func(int) string) {
 	s.heads, s.next = s.heads[:0], s.next[:0]
 	if s.tails == nil {
 		s.tails = make(map[string]int32)
 	}
-	clear(s.tails)
 	for i := range int32(n) {
 		s.next = append(s.next, -1)
 		k := key(int(i))
@@ -43,10 +31,11 @@ func (s *scratch) split(n int, key func(int) string) {
 		}
 		s.tails[k] = i
 	}
+	clear(s.tails)
 }
 
 // singles makes each of n records a lane of its own.
-func (s *scratch) singles(n int) {
+func (s *lanes) singles(n int) {
 	s.heads, s.next = s.heads[:0], s.next[:0]
 	for i := range int32(n) {
 		s.heads = append(s.heads, i)
@@ -56,7 +45,7 @@ func (s *scratch) singles(n int) {
 
 // concurrent runs the lanes side by side, each in order, and returns the first
 // unsettled record.
-func (p *Processor[R, ID]) concurrent(ctx context.Context, l *ledger[R, ID], s *scratch) int {
+func (p *Processor[R, ID]) concurrent(ctx context.Context, l *ledger[R, ID], s *lanes) int {
 	n := len(l.recs)
 	switch {
 	case l.src.group != nil:
