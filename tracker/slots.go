@@ -1,11 +1,13 @@
 package tracker
 
+import "math"
+
 // A slot is one outstanding item, linked in track order. Slot 0 is the
 // sentinel that closes the ring: its after is the first outstanding item, its
 // before the newest, and its pos is the frontier itself. So settling has one
 // shape: hand the position to the slot before, whoever that is.
 //
-// Invariant: 24 bytes + P. Everything that only a settle needs is in the Ticket.
+// Invariant: 24 bytes + P. What only a settle needs is in the Ticket.
 type slot[P any] struct {
 	// seq is 0 in a free slot and in the sentinel, flags aside.
 	seq    uint64
@@ -39,25 +41,32 @@ const (
 func (f *Frontier[P]) pushLocked(pos P, weight int64, flag uint64) Ticket[P] {
 	i := f.free
 	if i == 0 {
-		if len(f.slots) == 0 {
-			f.slots = make([]slot[P], 1, 8)
-		}
-		i = uint32(len(f.slots))
-		f.slots = append(f.slots, slot[P]{})
+		i = f.growLocked()
 	} else {
 		f.free = f.slots[i].after
 	}
+	ring, s := &f.slots[0], &f.slots[i]
 	f.seq++
-	s, ring := &f.slots[i], &f.slots[0]
-	s.seq = f.seq | flag
-	s.before, s.after = ring.before, 0
-	s.base = f.total
-	s.pos = pos
+	*s = slot[P]{seq: f.seq | flag, before: ring.before, base: f.total, pos: pos}
 	f.slots[ring.before].after = i
 	ring.before = i
 	f.total += weight
-	f.weight += weight
 	return Ticket[P]{f: f, seq: f.seq, weight: weight, slot: i}
+}
+
+// growLocked returns a slot that was never used.
+func (f *Frontier[P]) growLocked() uint32 {
+	if len(f.slots) == 0 {
+		f.slots = make([]slot[P], 1, 8)
+	}
+	if uint64(len(f.slots)) > math.MaxUint32 {
+		panic("tracker: 4294967295 items are outstanding; set a limit")
+	}
+	f.slots = append(f.slots, slot[P]{})
+	if len(f.slots)-1 > keepSlots {
+		f.state |= large
+	}
+	return uint32(len(f.slots) - 1)
 }
 
 // findLocked returns the slot of an outstanding ticket; false if it is stale.
@@ -70,33 +79,25 @@ func (f *Frontier[P]) findLocked(t Ticket[P]) (uint32, bool) {
 	return i, ok
 }
 
-// unlinkLocked takes slot i out of the ring, folds it into its predecessor and
-// reports whether that moved the frontier.
-func (f *Frontier[P]) unlinkLocked(i uint32, t Ticket[P]) (moved bool) {
-	s := &f.slots[i]
-	p := &f.slots[s.before]
-	if s.seq&rests != 0 {
-		p.pos = s.pos
-		p.seq |= rests
-		moved = s.before == 0
-	}
-	p.after = s.after
-	f.slots[s.after].before = s.before
-	// Zeroed, so that a free slot keeps nothing of the caller's alive.
-	*s = slot[P]{after: f.free}
-	f.free = i
-	f.weight -= t.weight
-	if f.moved != nil {
-		delete(f.moved, t.seq)
-	}
-	return moved
-}
-
-// shrinkLocked moves the outstanding items to a slice of their size (T8).
-// Their tickets still name the old slots and find the new ones through moved.
+// shrinkLocked moves the outstanding items to a slice of their size once they
+// are few (T8). Their tickets still name the old slots and find the new ones
+// through moved.
+//
+// The alternative, slots in pages that are freed one by one, cannot give back
+// a page for as long as one item in it is out.
 func (f *Frontier[P]) shrinkLocked() {
 	n := f.outstandingLocked()
-	slots := make([]slot[P], 1, max(4*n, 64))
+	if len(f.slots)-1 <= keepSlots {
+		if len(f.moved) == 0 {
+			f.moved = nil
+			f.state &^= large
+		}
+		return
+	}
+	if n >= len(f.slots)/sparse {
+		return
+	}
+	slots := make([]slot[P], 1, 1+max(4*n, 64))
 	slots[0] = f.slots[0]
 	slots[0].before, slots[0].after = uint32(n), 0
 	f.moved = nil
@@ -114,4 +115,7 @@ func (f *Frontier[P]) shrinkLocked() {
 		slots = append(slots, s)
 	}
 	f.slots, f.free = slots, 0
+	if n == 0 {
+		f.state &^= large
+	}
 }

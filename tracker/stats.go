@@ -17,7 +17,7 @@ func (f *Frontier[P]) Snapshot() Snapshot[P] {
 		Position: pos, OK: ok,
 		Complete: f.completeLocked(),
 		Version:  f.version,
-		Settled:  f.settledLocked(),
+		Settled:  f.prefixLocked(),
 	}
 }
 
@@ -57,23 +57,21 @@ func (f *Frontier[P]) Stats() Stats {
 	defer f.mu.Unlock()
 	s := Stats{
 		Outstanding:       f.outstandingLocked(),
-		OutstandingWeight: f.weight,
+		OutstandingWeight: f.total - f.gone,
 		Tracked:           f.seq,
-		Acked:             f.acked,
-		Discarded:         f.discarded,
+		Acked:             f.settled[acked],
+		Discarded:         f.settled[discarded],
 		Nacked:            f.nacked,
 		Stale:             f.stale,
-		Sealed:            f.sealed,
-		Abandoned:         f.dropped,
+		Sealed:            f.state&sealed != 0,
+		Abandoned:         f.state&dropped != 0,
+		Waiting:           f.waiting.n,
 	}
 	if len(f.slots) > 0 {
 		if first := f.slots[0].after; first != 0 {
 			s.Oldest = f.slots[first].seq &^ flags
 			s.OldestNacked = f.slots[first].seq&failed != 0
 		}
-	}
-	for w := f.waiting.head; w != nil; w = w.next {
-		s.Waiting++
 	}
 	return s
 }
@@ -85,7 +83,8 @@ func (f *Frontier[P]) positionLocked() (pos P, ok bool) {
 	return f.slots[0].pos, true
 }
 
-func (f *Frontier[P]) settledLocked() int64 {
+// prefixLocked is the weight of the settled prefix.
+func (f *Frontier[P]) prefixLocked() int64 {
 	if len(f.slots) > 0 {
 		if first := f.slots[0].after; first != 0 {
 			return f.slots[first].base

@@ -15,39 +15,11 @@ type Ticket[P any] struct {
 }
 
 // Ack settles the item as delivered. False: stale, nothing changed (T3).
-func (t Ticket[P]) Ack() bool {
-	f := t.f
-	if f == nil {
-		return false
-	}
-	f.mu.Lock()
-	i, ok := f.findLocked(t)
-	if !ok {
-		f.stale++
-		f.mu.Unlock()
-		return false
-	}
-	f.acked++
-	return f.settleAndUnlock(i, t)
-}
+func (t Ticket[P]) Ack() bool { return t.f != nil && t.f.settle(t, acked) }
 
 // Discard settles the item as deliberately dropped: filtered out, or handed to
 // a dead-letter queue. False: stale, nothing changed (T3).
-func (t Ticket[P]) Discard() bool {
-	f := t.f
-	if f == nil {
-		return false
-	}
-	f.mu.Lock()
-	i, ok := f.findLocked(t)
-	if !ok {
-		f.stale++
-		f.mu.Unlock()
-		return false
-	}
-	f.discarded++
-	return f.settleAndUnlock(i, t)
-}
+func (t Ticket[P]) Discard() bool { return t.f != nil && t.f.settle(t, discarded) }
 
 // Nack reports a failed delivery. The ticket stays outstanding and holds the
 // frontier back until it is acked or discarded after all (T4); what to do about

@@ -1,10 +1,13 @@
 package tracker
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
-// A waiter is one Track call that waits for room. Whoever makes room tracks the
-// items on its behalf, in the order the calls came, and then wakes it: there is
-// no wake-up to lose and no race for the room that was made.
+// A waiter is one call that waits for room. Whoever makes room tracks the items
+// on its behalf, in the order in which the calls came, and then wakes it: there
+// is no wake-up to lose and no race for the room that was made.
 type waiter[P any] struct {
 	items  []Item[P]
 	weight int64 // of all items
@@ -12,51 +15,43 @@ type waiter[P any] struct {
 	ready   chan struct{} // closed once tickets or err is set
 	tickets []Ticket[P]
 	err     error
-
-	prev, next *waiter[P]
-	queued     bool
 }
 
-// waiters is a FIFO list; an element can leave from anywhere in O(1).
-type waiters[P any] struct{ head, tail *waiter[P] }
-
-func (l *waiters[P]) push(w *waiter[P]) {
-	w.prev, w.queued = l.tail, true
-	if l.tail == nil {
-		l.head = w
-	} else {
-		l.tail.next = w
-	}
-	l.tail = w
-}
-
-func (l *waiters[P]) remove(w *waiter[P]) {
-	if w.prev == nil {
-		l.head = w.next
-	} else {
-		w.prev.next = w.next
-	}
-	if w.next == nil {
-		l.tail = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	w.prev, w.next, w.queued = nil, nil, false
-}
-
-// admitsLocked says whether weight may go in flight now (T6).
-func (f *Frontier[P]) admitsLocked(weight int64) bool {
-	if f.outstandingLocked() == 0 {
+// admitLocked takes room for a newcomer of this weight; false: it has to wait.
+func (f *Frontier[P]) admitLocked(weight int64) bool {
+	if f.limit == 0 {
 		return true
 	}
-	return weight <= f.limit-f.weight
+	return f.state&crowded == 0 && f.takeLocked(weight)
+}
+
+// takeLocked takes room for weight if there is (T6): it fits into the limit
+// together with what is out, or into what the group lends, or nothing is out.
+func (f *Frontier[P]) takeLocked(weight int64) bool {
+	out := f.total - f.gone
+	if weight <= f.limit-out {
+		return true
+	}
+	alone := f.outstandingLocked() == 0
+	if f.pool == nil || weight > math.MaxInt64-out {
+		return alone
+	}
+	more := out + weight - f.limit - f.lent
+	if more > 0 {
+		if !f.pool.borrow(f, more, alone) {
+			return false
+		}
+		f.lent += more
+	}
+	return true
 }
 
 // grantLocked tracks the items of the waiters there is room for, first come
 // first served: a heavy item is not overtaken by light ones for ever.
 func (f *Frontier[P]) grantLocked() {
-	for w := f.waiting.head; w != nil && f.admitsLocked(w.weight); w = f.waiting.head {
-		f.waiting.remove(w)
+	for e := f.waiting.head; e != nil && f.takeLocked(e.of.weight); e = f.waiting.head {
+		f.unwaitLocked(e)
+		w := e.of
 		w.tickets = f.pushAllLocked(w.items, w.tickets)
 		close(w.ready)
 	}
@@ -64,32 +59,57 @@ func (f *Frontier[P]) grantLocked() {
 
 // failWaitersLocked ends every waiting call with err.
 func (f *Frontier[P]) failWaitersLocked(err error) {
-	for w := f.waiting.head; w != nil; w = f.waiting.head {
-		f.waiting.remove(w)
-		w.err = err
-		close(w.ready)
+	for e := f.waiting.head; e != nil; e = f.waiting.head {
+		f.unwaitLocked(e)
+		e.of.err = err
+		close(e.of.ready)
 	}
 }
 
-// waitAndUnlock queues w and blocks until it was granted, refused or cancelled.
-func (f *Frontier[P]) waitAndUnlock(ctx context.Context, w *waiter[P]) ([]Ticket[P], error) {
-	w.ready = make(chan struct{})
-	f.waiting.push(w)
+func (f *Frontier[P]) unwaitLocked(e *place[*waiter[P]]) {
+	f.waiting.remove(e)
+	if f.waiting.head == nil {
+		f.state &^= crowded
+		if f.pool != nil {
+			f.pool.leave(f)
+		}
+	}
+}
+
+// waitAndUnlock queues items and blocks until they were tracked, refused or
+// cancelled.
+func (f *Frontier[P]) waitAndUnlock(ctx context.Context, items []Item[P], weight int64, into []Ticket[P]) ([]Ticket[P], error) {
+	w := &waiter[P]{items: items, weight: weight, tickets: into, ready: make(chan struct{})}
+	e := &place[*waiter[P]]{of: w}
+	f.waiting.push(e)
+	f.state |= crowded
+	if f.pool != nil {
+		f.pool.join(f)
+	}
 	f.mu.Unlock()
+	if f.pool != nil {
+		// Room given back after f was refused and before it stood in line was
+		// offered to nobody.
+		f.pool.wake()
+	}
 	select {
 	case <-w.ready:
 		return w.tickets, w.err
 	case <-ctx.Done():
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !w.queued {
+	if !e.taken {
 		// Granted while ctx ended. The items are in the ring, in order, and
-		// taking them out again would drop a position: the call succeeded.
+		// taking them out again could drop a position: the call succeeded.
+		f.mu.Unlock()
 		return w.tickets, w.err
 	}
-	f.waiting.remove(w)
+	f.unwaitLocked(e)
 	// The room that w waited for may do for those behind it.
 	f.grantLocked()
-	return w.tickets, ctx.Err()
+	f.mu.Unlock()
+	if f.pool != nil {
+		f.pool.wake()
+	}
+	return into, ctx.Err()
 }
