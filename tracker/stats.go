@@ -1,5 +1,10 @@
 package tracker
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Position is the frontier; false while nothing is settled that it may rest on.
 // The zero value of P is a position like any other.
 func (f *Frontier[P]) Position() (P, bool) {
@@ -91,4 +96,40 @@ func (f *Frontier[P]) prefixLocked() int64 {
 		}
 	}
 	return f.total
+}
+
+// String shows the ring on one line: where the frontier is and, by number in
+// track order, what is outstanding; ! marks what was nacked. For logs and tests
+// of small frontiers.
+func (f *Frontier[P]) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var b strings.Builder
+	if pos, ok := f.positionLocked(); ok {
+		fmt.Fprintf(&b, "frontier=%v", pos)
+	} else {
+		b.WriteString("frontier=none")
+	}
+	b.WriteString(" outstanding=[")
+	if len(f.slots) > 0 {
+		for i, sep := f.slots[0].after, "#"; i != 0; i, sep = f.slots[i].after, " #" {
+			fmt.Fprintf(&b, "%s%d", sep, f.slots[i].seq&^flags)
+			if f.slots[i].seq&failed != 0 {
+				b.WriteByte('!')
+			}
+		}
+	}
+	b.WriteByte(']')
+	switch {
+	case f.state&dropped != 0:
+		b.WriteString(" abandoned")
+	case f.completeLocked():
+		b.WriteString(" complete")
+	case f.state&sealed != 0:
+		b.WriteString(" sealed")
+	}
+	if f.waiting.n > 0 {
+		fmt.Fprintf(&b, " waiting=%d", f.waiting.n)
+	}
+	return b.String()
 }
