@@ -123,11 +123,12 @@ func (f *Frontier[P]) ackRun(tickets []Ticket[P]) (settled int) {
 		f.version++
 	}
 	repaid := f.returnLoanLocked()
+	empty := settled > 0 && f.outstandingLocked() == 0
 	f.mu.Unlock()
 	if repaid {
 		f.pool.wake()
 	}
-	if moved && f.onAdvance != nil {
+	if (moved || empty) && f.onAdvance != nil {
 		f.onAdvance()
 	}
 	return settled

@@ -40,7 +40,8 @@
 //     promptly on its context, Seal or Abandon, having tracked nothing; waiting
 //     costs no goroutine; those who wait are served in the order they came.
 //   - T7 Abandon makes all outstanding tickets stale, wakes those who wait, and never
-//     closes Done. Position, once Abandon has returned, does not move again.
+//     closes Done. Position, once Abandon has returned, does not move again. It
+//     changes nothing on a Frontier that is complete already.
 //   - T8 Memory is proportional to what is outstanding, not to the distance between the
 //     frontier and the newest item: one stuck ticket with ten million settled
 //     behind it costs what one ticket costs. A burst's memory is given back: at

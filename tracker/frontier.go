@@ -12,9 +12,9 @@ type Config struct {
 	Limit int64
 
 	// OnAdvance, if set, runs after a settle, Seal included, that moved the
-	// frontier or completed it, in the settling goroutine and outside the
-	// frontier's lock. Several may run at once and in any order: read
-	// Position again, never rely on their order.
+	// frontier, completed it or left nothing outstanding, in the settling
+	// goroutine and outside the frontier's lock. Several may run at once and
+	// in any order: read Position again, never rely on their order.
 	OnAdvance func()
 }
 
@@ -190,15 +190,13 @@ func (f *Frontier[P]) Done() <-chan struct{} {
 
 // Abandon ends the attempt: every outstanding ticket becomes stale and calls
 // waiting in Track end with ErrAbandoned (T7). The position stays where it is.
-// False: abandoned before, nothing changed.
+// False: abandoned or complete before, nothing changed; what was completed
+// stays so.
 func (f *Frontier[P]) Abandon() bool {
 	f.mu.Lock()
-	if f.state&dropped != 0 {
+	if f.state&dropped != 0 || f.completeLocked() {
 		f.mu.Unlock()
 		return false
-	}
-	if f.completeLocked() {
-		f.version++ // no longer complete in the sense of Snapshot
 	}
 	f.failWaitersLocked(ErrAbandoned)
 	prefix := f.prefixLocked()

@@ -49,7 +49,7 @@ func (f *Frontier[P]) settle(t Ticket[P], how settling) bool {
 	}
 	hook := f.onAdvance
 	f.mu.Unlock()
-	if hook != nil && moved {
+	if hook != nil && (moved || before|after == 0) {
 		hook()
 	}
 	return true
@@ -74,11 +74,12 @@ func (f *Frontier[P]) afterSettleAndUnlock(t Ticket[P], moved bool) bool {
 		f.version++
 	}
 	repaid := f.returnLoanLocked()
+	empty := f.outstandingLocked() == 0
 	f.mu.Unlock()
 	if repaid {
 		f.pool.wake()
 	}
-	if (moved || completed) && f.onAdvance != nil {
+	if (moved || empty) && f.onAdvance != nil {
 		f.onAdvance()
 	}
 	return true

@@ -30,7 +30,7 @@ func (f *Frontier[P]) Snapshot() Snapshot[P] {
 type Snapshot[P any] struct {
 	Position P
 	OK       bool   // Position is set
-	Complete bool   // sealed and everything settled, not abandoned
+	Complete bool   // sealed and everything settled; stays so
 	Version  uint64 // raised whenever Position or Complete changed
 	Settled  int64  // weight of the settled prefix: all before the first outstanding item
 }
