@@ -18,7 +18,7 @@
 //	fence      N     raised by Claim
 //	revision   N     raised by every Save under one fence; Claim sets it to 0
 //	event_time N     source time of the position, milliseconds of Unix time
-//	updated_at N     time of the last save, milliseconds of Unix time
+//	updated_at N     time of the last write, milliseconds of Unix time
 //	owner      S     who claimed it last
 //	expires_at N     seconds of Unix time, only with [ExpireAfter]
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	"github.com/ackgate/ackgate/checkpoint"
 )
@@ -37,6 +38,9 @@ func (s *Store) Begin(ctx context.Context, pipeline string, o checkpoint.Origin)
 	}
 	if err != nil {
 		return checkpoint.Origin{}, false, s.wrap(ctx, "begin", pipeline, err)
+	}
+	if !o.Time.IsZero() {
+		o.Time = time.UnixMilli(o.Time.UnixMilli()).UTC() // as the next reader will see it
 	}
 	return o, true, nil
 }

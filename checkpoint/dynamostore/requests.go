@@ -69,6 +69,7 @@ func claimInput(table string, key checkpoint.Key, owner string) *dynamodb.Update
 	// Revisions are counted within a fence, so a new fence begins them anew.
 	u.set = append(u.set, u.name(attrRevision)+" = "+u.value("zero", number(0)))
 	u.putStr(attrOwner, owner)
+	u.put(attrUpdatedAt, instant(time.Now()))
 	add := " ADD " + u.name(attrFence) + " " + u.value("one", number(1))
 	condition := "attribute_not_exists(" + u.name(attrSchema) + ")"
 	return &dynamodb.UpdateItemInput{

@@ -55,7 +55,7 @@ func New(client Client, table string, opts ...Option) *Store {
 }
 
 // Claim raises the row's fence and returns the row, in one request. It changes
-// fence, revision and owner and nothing else. When its answer is lost it may be
+// fence, revision, owner and updated_at and nothing else. When its answer is lost it may be
 // repeated: the fence is then raised once more, which fences nobody but oneself.
 func (s *Store) Claim(ctx context.Context, key checkpoint.Key, owner string) (checkpoint.Checkpoint, error) {
 	if err := key.Validate(); err != nil {

@@ -3,9 +3,11 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -28,9 +30,17 @@ type Server struct {
 	Name string // moto, dynalite or kumo
 	URL  string // http://127.0.0.1:port
 
-	stop sync.Once
-	end  func() error
-	err  error
+	fromEnv bool
+	stop    sync.Once
+	end     func() error
+	err     error
+}
+
+// At is a server that runs at url already: Stop leaves it alone. Its clients take
+// region and key pair from AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
+// and AWS_SESSION_TOKEN, as far as those are set.
+func At(name, url string) *Server {
+	return &Server{Name: name, URL: url, fromEnv: true, end: func() error { return nil }}
 }
 
 // Stop ends the server and waits for its end. Only the first call does.
@@ -41,24 +51,26 @@ func (s *Server) Stop() error {
 
 // DynamoDB is a client of the server.
 func (s *Server) DynamoDB(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
-	return DynamoDBAt(s.URL, optFns...)
+	return dynamodb.NewFromConfig(s.config(), optFns...)
 }
 
 // Streams is a client of the server's DynamoDB Streams; dynalite has none.
 func (s *Server) Streams(optFns ...func(*dynamodbstreams.Options)) *dynamodbstreams.Client {
-	return dynamodbstreams.NewFromConfig(config(s.URL), optFns...)
+	return dynamodbstreams.NewFromConfig(s.config(), optFns...)
 }
 
-// DynamoDBAt is a client of the server at url, with the package's key pair.
-func DynamoDBAt(url string, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
-	return dynamodb.NewFromConfig(config(url), optFns...)
-}
-
-func config(url string) aws.Config {
+func (s *Server) config() aws.Config {
+	region, key, secret, token := Region, AccessKey, SecretKey, ""
+	if s.fromEnv {
+		region = cmp.Or(os.Getenv("AWS_REGION"), region)
+		if k := os.Getenv("AWS_ACCESS_KEY_ID"); k != "" {
+			key, secret, token = k, os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")
+		}
+	}
 	return aws.Config{
-		Region:       Region,
-		BaseEndpoint: &url,
-		Credentials:  credentials.NewStaticCredentialsProvider(AccessKey, SecretKey, ""),
+		Region:       region,
+		BaseEndpoint: &s.URL,
+		Credentials:  credentials.NewStaticCredentialsProvider(key, secret, token),
 	}
 }
 
