@@ -55,7 +55,7 @@ func (d *demo) arguments() []string {
 		"-segments", fmt.Sprint(segments), "-page-size", "40",
 		// A slow sink and quick commits: at every moment much is read and not
 		// yet safe, so that a position that ran ahead would be caught.
-		"-linger", "60ms", "-commit-interval", "20ms", "-progress", "1s",
+		"-linger", "60ms", "-commit-interval", "20ms", "-drain-timeout", "5s", "-progress", "1s",
 	}
 }
 
@@ -87,7 +87,7 @@ func (c *child) stop(ctx context.Context) error {
 	}
 	select {
 	case <-c.exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(15 * time.Second):
 		c.kill()
 		return errors.New("the pipeline did not stop on SIGTERM")
 	case <-ctx.Done():

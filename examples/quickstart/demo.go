@@ -9,11 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/ackgate/ackgate/checkpoint"
 	"github.com/ackgate/ackgate/checkpoint/dynamostore"
-	"github.com/ackgate/ackgate/examples/internal/jsonl"
 	"github.com/ackgate/ackgate/shards/streamtest"
 )
 
@@ -26,12 +23,14 @@ type demo struct {
 	limit                 time.Duration
 	dir                   string
 
-	url     string
-	service *streamtest.Service
-	writers *writers
-	watcher *watcher
-	output  *output
-	killed  map[bool]int // by whether the stream had begun
+	temporary bool // dir is ours, and is removed after a success
+	url       string
+	service   *streamtest.Service
+	writers   *writers
+	watcher   *watcher
+	output    *output
+	killed    map[bool]int // by whether the stream had begun
+	unclean   error        // how the last process failed to end by itself
 }
 
 func (d *demo) outFile() string { return filepath.Join(d.dir, "orders.jsonl") }
@@ -56,7 +55,7 @@ func (d *demo) run(ctx context.Context) (bool, error) {
 	}
 	defer server.Close()
 	d.url = server.URL()
-	fmt.Fprintf(os.Stderr, "demo: seed %d; the pipeline writes to %s\n", d.seed, d.dir)
+	fmt.Fprintf(os.Stderr, "demo: seed %d; the pipeline's output and log are in %s\n", d.seed, d.dir)
 
 	d.writers.run(ctx, earlyChanges, d.items, 0, "early", d.random)
 	places, err := scanOrder(ctx, d.service)
@@ -67,7 +66,11 @@ func (d *demo) run(ctx context.Context) (bool, error) {
 	if err := d.kill(ctx, cancel); err != nil {
 		return false, err
 	}
-	return d.conclude(places)
+	ok, err := d.conclude(places)
+	if ok && d.temporary {
+		err = os.RemoveAll(d.dir)
+	}
+	return ok, err
 }
 
 func (d *demo) prepare() error {
@@ -76,7 +79,7 @@ func (d *demo) prepare() error {
 		if err != nil {
 			return err
 		}
-		d.dir = dir
+		d.dir, d.temporary = dir, true
 	} else if err := os.MkdirAll(d.dir, 0o755); err != nil {
 		return err
 	}
@@ -131,7 +134,8 @@ func (d *demo) kill(ctx context.Context, cancel context.CancelFunc) error {
 				return err
 			}
 			if last && writing.Err() != nil && d.finished() {
-				return errors.Join(background.failure(), c.stop(ctx))
+				d.unclean = c.stop(ctx)
+				return background.failure()
 			}
 			if !last && (d.reached(points[i]) || d.output.idle() > patience) {
 				break
@@ -222,16 +226,12 @@ func (d *demo) conclude(places map[string]place) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	h := history{seeds: places, writes: log, final: map[string]jsonl.Item{}, lines: d.output.lines, observed: d.watcher.observed}
+	h := history{seeds: places, writes: log, final: map[string]string{}, lines: d.output.lines, observed: d.watcher.observed}
 	if _, h.origin, err = d.watcher.state(); err != nil {
 		return false, err
 	}
 	for _, item := range d.service.Items(tableName) {
-		rendered, err := jsonl.TableItem(item)
-		if err != nil {
-			return false, err
-		}
-		h.final[item["id"].(*types.AttributeValueMemberS).Value] = rendered
+		h.final[text(item["id"])] = text(item["version"])
 	}
 	v := judge(h)
 	for _, e := range v.examples {
@@ -244,7 +244,10 @@ func (d *demo) conclude(places map[string]place) (bool, error) {
 	if !enough {
 		fmt.Fprintf(os.Stderr, "demo: only %d kills hit the backfill and %d the stream: this run shows too little\n", d.killed[false], d.killed[true])
 	}
+	if d.unclean != nil {
+		fmt.Fprintln(os.Stderr, "demo:", d.unclean)
+	}
 	fmt.Printf("demo: items %d changes %d kills %d lost %d duplicates %d checkpoint-regressions %d\n",
 		d.items, d.changes, d.killed[false]+d.killed[true], v.lost, v.duplicates, v.regressions)
-	return v.ok() && enough, nil
+	return v.ok() && enough && d.unclean == nil, nil
 }

@@ -12,12 +12,12 @@ import (
 // history is everything that happened, seen from outside the pipeline: what was
 // written, what was delivered, and which positions stood when.
 type history struct {
-	seeds    map[string]place      // items from before the pipeline, by id
-	writes   []write               // in order for each id
-	origin   time.Time             // what happened before is owed by the backfill, not by the stream
-	final    map[string]jsonl.Item // the table at the end, by id
-	lines    []jsonl.Placed        // what was delivered, in order
-	observed []observation         // rows of the checkpoint table as they changed
+	seeds    map[string]place  // items from before the pipeline, by id
+	writes   []write           // in order for each id
+	origin   time.Time         // what happened before is owed by the backfill, not by the stream
+	final    map[string]string // the table at the end: id to version
+	lines    []jsonl.Placed    // what was delivered, in order
+	observed []observation     // rows of the checkpoint table as they changed
 }
 
 // write is one change that a writer made.

@@ -17,7 +17,7 @@ const (
 	tableName       = "orders"
 	checkpointTable = "ackgate-checkpoints"
 	segments        = 4
-	filler    = "an order needs some body, so that a page of the scan is a page and not a line"
+	filler          = "an order needs some body, so that a page of the scan is a page and not a line"
 )
 
 // newTable makes the table and its items, an hour before everything else: the
@@ -68,7 +68,7 @@ func scanOrder(ctx context.Context, s *streamtest.Service) (map[string]place, er
 				return nil, err
 			}
 			for _, item := range out.Items {
-				places[item["id"].(*types.AttributeValueMemberS).Value] = place{fmt.Sprintf("%d-of-%d", i, segments), n}
+				places[text(item["id"])] = place{fmt.Sprintf("%d-of-%d", i, segments), n}
 				n++
 			}
 			if in.ExclusiveStartKey = out.LastEvaluatedKey; in.ExclusiveStartKey == nil {
@@ -77,4 +77,12 @@ func scanOrder(ctx context.Context, s *streamtest.Service) (map[string]place, er
 		}
 	}
 	return places, nil
+}
+
+func text(v types.AttributeValue) string {
+	s, ok := v.(*types.AttributeValueMemberS)
+	if !ok {
+		return ""
+	}
+	return s.Value
 }

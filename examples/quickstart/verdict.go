@@ -104,7 +104,7 @@ func (v *verdict) judgeItems(h history, d delivered) {
 		ids[id] = ""
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		if got, want := d.replica[id], attribute(h.final[id], "version"); got != want {
+		if got, want := d.replica[id], h.final[id]; got != want {
 			v.note(&v.lost, "lost: after all lines %s says %q, the table says %q", id, got, want)
 		}
 	}

@@ -24,7 +24,7 @@ func sound() history {
 			{"item-1", "w3", streamtest.Change{ShardID: "s2", SequenceNumber: "101", Created: epoch}},
 		},
 		origin: epoch,
-		final:  map[string]jsonl.Item{"item-1": item("version", "w3")},
+		final:  map[string]string{"item-1": "w3"},
 		lines: []jsonl.Placed{
 			row("item-1", "w0", 10),
 			row("item-2", "seed", 20),
