@@ -1,11 +1,6 @@
 package shards
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Shard is one entry of a page of the stream's description.
 type Shard struct {
@@ -38,10 +33,6 @@ const (
 	complete              // its completion is durable, or it is excluded
 	trimmed               // proven to be gone
 )
-
-func (s state) String() string {
-	return [...]string{"waiting", "reading", "read", "complete", "trimmed"}[s]
-}
 
 // Lineage knows a stream's shards and hands each out once, parents first (S3).
 // It is fed pages in any order, repeated, missing or contradictory. The zero
@@ -174,61 +165,6 @@ func (l *Lineage) Durable(id string) {
 	}
 }
 
-// Missing returns the shards known only from elsewhere: parents that hold back
-// a listed child, but were left out by a full listing begun after that child
-// was seen, and incomplete checkpoints whose shard no full listing names. Being left out proves
-// nothing, since listings are eventually consistent: ask the service for each
-// of them, and Observe it or call Trimmed.
-func (l *Lineage) Missing() []string {
-	var ids []string
-	for id, n := range l.nodes {
-		if n.listed || n.state != waiting {
-			continue
-		}
-		held := func(c *node) bool { return c.state == waiting && c.first < l.full }
-		if n.row && l.full > 0 || slices.ContainsFunc(n.children, held) {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// Leaves returns the shards that were read to their end and have no known
-// child: a rotation whose children are not listed yet. Discovery goes on
-// while there are any.
-func (l *Lineage) Leaves() []string {
-	var ids []string
-	for id, n := range l.nodes {
-		if (n.state == read || n.state == complete) && n.listed && len(n.children) == 0 {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// Forgettable returns the done shards that were left out by the last two full
-// listings and whose children all have durable state of their own: only
-// their checkpoints may be deleted (S5). A shard without a known child is not
-// among them, since its checkpoint may be all that keeps its child in order.
-func (l *Lineage) Forgettable() []string {
-	var ids []string
-	for id, n := range l.nodes {
-		if l.forgettable(n) {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-func (l *Lineage) forgettable(n *node) bool {
-	undurable := func(c *node) bool { return !c.durable }
-	return l.prior > 0 && n.last < l.prior && (n.listed || n.row) && n.done() &&
-		len(n.children) > 0 && !slices.ContainsFunc(n.children, undurable)
-}
-
 // Forget drops a shard that Forgettable returned. False: it is not one.
 func (l *Lineage) Forget(id string) bool {
 	n := l.nodes[id]
@@ -246,103 +182,6 @@ func (l *Lineage) Forget(id string) bool {
 	}
 	l.drop(n)
 	return true
-}
-
-// Closed reports whether a listing said that the shard gets no more records.
-func (l *Lineage) Closed(id string) bool {
-	n := l.nodes[id]
-	return n != nil && n.closed
-}
-
-// Ending is the last sequence number of a closed shard, if a listing told it.
-func (l *Lineage) Ending(id string) SequenceNumber {
-	if n := l.nodes[id]; n != nil {
-		return n.ending
-	}
-	return SequenceNumber{}
-}
-
-// Children returns the known children of a shard.
-func (l *Lineage) Children(id string) []string {
-	n := l.nodes[id]
-	if n == nil {
-		return nil
-	}
-	ids := make([]string, 0, len(n.children))
-	for _, c := range n.children {
-		ids = append(ids, c.id)
-	}
-	return ids
-}
-
-// Parents returns the known parents of a shard.
-func (l *Lineage) Parents(id string) []string {
-	n := l.nodes[id]
-	if n == nil {
-		return nil
-	}
-	ids := make([]string, 0, len(n.parents))
-	for _, p := range n.parents {
-		ids = append(ids, p.id)
-	}
-	return ids
-}
-
-// AnyChildDurable reports whether a child of the shard has durable state.
-func (l *Lineage) AnyChildDurable(id string) bool {
-	n := l.nodes[id]
-	return n != nil && slices.ContainsFunc(n.children, func(c *node) bool { return c.durable })
-}
-
-// Held counts the shards that were named as parents only and may hold back a
-// child.
-func (l *Lineage) Held() int {
-	held := 0
-	for _, n := range l.nodes {
-		if !n.listed && n.state == waiting {
-			held++
-		}
-	}
-	return held
-}
-
-// Counts says how many shards stand where.
-type Counts struct {
-	Waiting, Reading, Read, Complete, Trimmed int
-	// Contradictions counts parents refused because they would be their own
-	// ancestors.
-	Contradictions int
-}
-
-// Counts reports how many shards stand where, parents that were only named
-// included.
-func (l *Lineage) Counts() Counts {
-	return Counts{l.count[waiting], l.count[reading], l.count[read], l.count[complete], l.count[trimmed], l.odd}
-}
-
-// String is one line, for tests and failure messages.
-func (l *Lineage) String() string {
-	var b strings.Builder
-	for i, id := range l.ids() {
-		n := l.nodes[id]
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		fmt.Fprintf(&b, "%s=%v", id, n.state)
-		if !n.listed {
-			b.WriteByte('?')
-		}
-	}
-	return b.String()
-}
-
-func (l *Lineage) ids() []string {
-	ids := make([]string, 0, len(l.nodes))
-	for id := range l.nodes {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 func (l *Lineage) node(id string) *node {
@@ -439,40 +278,4 @@ func (n *node) descendsFrom(a *node) bool {
 
 func without(ns []*node, n *node) []*node {
 	return slices.DeleteFunc(ns, func(x *node) bool { return x == n })
-}
-
-var errLineage = errors.New("shards: lineage invariant broken")
-
-// check walks everything; tests call it after every step.
-func (l *Lineage) check() error {
-	var count [trimmed + 1]int
-	for id, n := range l.nodes {
-		count[n.state]++
-		switch {
-		case id != n.id:
-			return fmt.Errorf("%w: %s is filed under %s", errLineage, n.id, id)
-		case n.descendsFrom(n):
-			return fmt.Errorf("%w: %s is its own ancestor", errLineage, id)
-		case n.queued != slices.Contains(l.ready, n):
-			return fmt.Errorf("%w: %s queued=%v", errLineage, id, n.queued)
-		case l.isReady(n) && !n.queued:
-			return fmt.Errorf("%w: %s is ready, but forgotten", errLineage, id)
-		case !n.listed && n.state != waiting && n.state != trimmed && n.state != complete:
-			return fmt.Errorf("%w: %s was never listed, but is %v", errLineage, id, n.state)
-		}
-		for _, p := range n.parents {
-			if l.nodes[p.id] != p || !slices.Contains(p.children, n) {
-				return fmt.Errorf("%w: %s and its parent %s do not know each other", errLineage, id, p.id)
-			}
-		}
-		for _, c := range n.children {
-			if l.nodes[c.id] != c || !slices.Contains(c.parents, n) {
-				return fmt.Errorf("%w: %s and its child %s do not know each other", errLineage, id, c.id)
-			}
-		}
-	}
-	if count != l.count {
-		return fmt.Errorf("%w: counted %v, kept %v", errLineage, count, l.count)
-	}
-	return nil
 }

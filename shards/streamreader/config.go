@@ -32,7 +32,9 @@ const (
 )
 
 // Failover says that the pipeline's checkpoints may be of the same global
-// table's stream in another region.
+// table's stream in another region. Set it from the pipeline's first run on, in
+// every region: it keeps a row that says in time how far all shards are settled,
+// and only with that row can another region leave anything out.
 type Failover struct {
 	// Margin is how far the clocks and the replication of the regions may be
 	// apart. Default 15 minutes.

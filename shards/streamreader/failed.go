@@ -52,6 +52,10 @@ func (s *shard) reached() shards.SequenceNumber {
 // leap reports what was trimmed behind pos, and starts again at TRIM_HORIZON
 // if the policy says so.
 func (s *shard) leap(ctx context.Context, pos shards.SequenceNumber) error {
+	if s.r.settledElsewhere() {
+		s.trimmed = true
+		return nil
+	}
 	g := shards.Gap{Shard: s.id, After: pos, AfterTime: s.lastTime}
 	s.peek(ctx, &g)
 	if ctx.Err() != nil {
@@ -112,7 +116,7 @@ func (s *shard) vanished(ctx context.Context) (end bool, _ error) {
 		return false, s.trouble.after(ctx, s.r, shards.DescribeStream, shards.BackOff, "the stream", err)
 	}
 	pos := s.reached()
-	if !pos.IsZero() || s.r.mayOwe(s.id) {
+	if !s.r.settledElsewhere() && (!pos.IsZero() || s.r.mayOwe(s.id)) {
 		if err := s.r.gap(shards.Gap{Shard: s.id, After: pos, AfterTime: s.lastTime, Gone: true}); err != nil {
 			return false, err
 		}

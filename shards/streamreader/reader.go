@@ -55,8 +55,12 @@ type Reader struct {
 	freshUntil time.Time
 	pending    int // fresh shards without an iterator; 1 more until the first listing ended
 	disc       discovery
-	err        error
-	stopped    bool
+	low        struct { // of the discovery's goroutine
+		part *checkpoint.Partition[time.Time]
+		at   time.Time
+	}
+	err     error
+	stopped bool
 }
 
 type delivery struct {
@@ -231,6 +235,11 @@ func (r *Reader) Close(ctx context.Context) error {
 			continue
 		}
 		if err := s.part.Release(ctx); err != nil && !errors.Is(err, checkpoint.ErrFenced) {
+			errs = append(errs, err)
+		}
+	}
+	if r.low.part != nil {
+		if err := r.low.part.Release(ctx); err != nil && !errors.Is(err, checkpoint.ErrFenced) {
 			errs = append(errs, err)
 		}
 	}

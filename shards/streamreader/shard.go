@@ -27,6 +27,7 @@ type shard struct {
 	seat  *seat
 	part  *checkpoint.Partition[position]
 
+	resumedAt  time.Time // creation time of the record at checkpoint
 	checkpoint shards.SequenceNumber
 	last       shards.SequenceNumber // last read in this run
 	lastTime   time.Time             // creation time of the record at last, or at checkpoint
@@ -93,7 +94,7 @@ func (s *shard) open(ctx context.Context) (done bool, err error) {
 			part.Abandon()
 			return true, nil
 		case err == nil:
-			s.setPart(part)
+			s.setPart(part, resumed.EventTime)
 			s.checkpoint, s.lastTime = resumed.Position.n, resumed.EventTime
 			s.phase.Store(phaseReading)
 			return false, nil
@@ -353,10 +354,21 @@ func (d decided) Is(target error) bool { return target == errOurs }
 func ours(err error) error { return decided{err} }
 
 // setPart is under the reader's lock for those who look from outside.
-func (s *shard) setPart(p *checkpoint.Partition[position]) {
+func (s *shard) setPart(p *checkpoint.Partition[position], resumedAt time.Time) {
 	s.r.mu.Lock()
 	defer s.r.mu.Unlock()
-	s.part = p
+	s.part, s.resumedAt = p, resumedAt
+}
+
+// durableTimeLocked is the creation time of the record at the durable position.
+func (s *shard) durableTimeLocked() time.Time {
+	if s.part == nil {
+		return time.Time{}
+	}
+	if p, ok := s.part.Durable(); ok && !p.created.IsZero() {
+		return p.created
+	}
+	return s.resumedAt
 }
 
 // hasPositionLocked reports whether the shard's position is durable.

@@ -2,8 +2,7 @@ package streamreader
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"log/slog"
 	"strconv"
 	"sync"
 	"testing"
@@ -79,7 +78,7 @@ func (w *world) config(change ...func(*Config)) Config {
 	cfg := Config{
 		Client:    w.client(),
 		StreamARN: w.service.StreamARN(table),
-		Committer: checkpoint.NewCommitter(w.store, pipeline, checkpoint.Interval(time.Second)),
+		Committer: checkpoint.NewCommitter(w.store, pipeline, checkpoint.Interval(time.Second), checkpoint.Logger(slog.New(slog.DiscardHandler))),
 		Origin:    w.origin,
 		Fresh:     w.fresh,
 		OnGap: func(g shards.Gap) {
@@ -218,22 +217,13 @@ func (w *world) rotate() { require.NoError(w.t, w.service.Rotate(table)) }
 
 func (w *world) rows() map[string]checkpoint.Checkpoint {
 	rows := map[string]checkpoint.Checkpoint{}
-	for row, err := range w.store.List(w.t.Context(), pipeline, "stream/") {
+	store := w.store
+	if f, ok := store.(*flaky); ok {
+		store = f.Store
+	}
+	for row, err := range store.List(w.t.Context(), pipeline, "stream/") {
 		require.NoError(w.t, err)
 		rows[row.Partition] = row
 	}
 	return rows
 }
-
-// apiError is a service error by its code.
-type apiError string
-
-func (e apiError) Error() string        { return "api error " + string(e) }
-func (e apiError) ErrorCode() string    { return string(e) }
-func (e apiError) ErrorMessage() string { return "" }
-
-var errCut = errors.New("connection cut")
-
-func quiet(c *Config) { c.Discovery = 5 * time.Second }
-
-func describeRun(r *run) string { return fmt.Sprintf("%+v", r.reader.Health()) }

@@ -1,0 +1,114 @@
+package streamreader
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/ackgate/ackgate/shards"
+)
+
+// owedSince is the time from which on a shard without a position may hold
+// records that are owed: the last record of the earliest parent, or the origin.
+func (r *Reader) owedSince(id string) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.owedSinceLocked(id)
+}
+
+func (r *Reader) owedSinceLocked(id string) time.Time {
+	var since time.Time
+	for _, p := range r.lineage.Parents(id) {
+		if t, ok := r.ended[p]; ok && (since.IsZero() || t.Before(since)) {
+			since = t
+		}
+	}
+	if since.IsZero() || since.Before(r.cfg.Origin.Time) {
+		since = r.cfg.Origin.Time
+	}
+	if !r.cutoff.IsZero() {
+		if c := r.cutoff.Add(-r.margin()); c.After(since) {
+			since = c
+		}
+	}
+	return since
+}
+
+// mayOwe reports whether a shard that is gone, unread, can have held records
+// that are owed: whatever was trimmed is older than the retention.
+func (r *Reader) mayOwe(id string) bool {
+	since := r.owedSince(id)
+	return !since.IsZero() && since.Before(r.cfg.Now().Add(-r.cfg.Retention))
+}
+
+// probe asks the service for each shard that a listing should have named.
+func (r *Reader) probe(ctx context.Context) error {
+	r.mu.Lock()
+	missing := r.lineage.Missing()
+	r.mu.Unlock()
+	for _, id := range missing {
+		_, err := call(ctx, r, getShardIterator(r.cfg.Client), &dynamodbstreams.GetShardIteratorInput{
+			StreamArn:         &r.cfg.StreamARN,
+			ShardId:           &id,
+			ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+		})
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			r.mu.Lock()
+			r.lineage.Observe(shards.Shard{ID: id, Closed: true})
+			r.startLocked()
+			r.mu.Unlock()
+		case shards.Classify(shards.GetShardIterator, code(err)) == shards.GapGone:
+			if err := r.trimmed(ctx, id); err != nil {
+				return err
+			}
+		default:
+			r.listFailed(err) // asked again after the next listing
+		}
+	}
+	return nil
+}
+
+// trimmed is for a shard that neither a listing nor a probe knows.
+func (r *Reader) trimmed(ctx context.Context, id string) error {
+	r.mu.Lock()
+	row, found := r.rows[id]
+	lost := !r.settledElsewhere() && (found || r.cfg.Origin.Time.Before(r.cfg.Now().Add(-r.cfg.Retention)) && !r.cfg.Origin.Time.IsZero() &&
+		!r.lineage.AnyChildDurable(id))
+	r.mu.Unlock()
+	if lost {
+		g := shards.Gap{Shard: id, AfterTime: row.EventTime, Gone: true}
+		if row.Position != "" {
+			var err error
+			if g.After, err = shards.ParseSequenceNumber(row.Position); err != nil {
+				return fmt.Errorf("%w: checkpoint %s: %w", ErrTerminal, row.Key, err)
+			}
+		}
+		if err := r.gap(g); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found {
+		// Durably ended, so that the next start does not report it again.
+		s := &shard{r: r, id: id, seat: newSeat()}
+		r.shards[id] = s
+		r.spawn(func(ctx context.Context) error {
+			done, err := s.open(ctx)
+			if err != nil || done {
+				return err
+			}
+			return s.complete(ctx)
+		})
+		delete(r.rows, id)
+	}
+	r.lineage.Trimmed(id)
+	r.startLocked()
+	return nil
+}
