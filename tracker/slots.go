@@ -28,14 +28,14 @@ const (
 	flags  = rests | failed
 )
 
-const (
-	// A Frontier keeps this many slots without giving memory back, so that
-	// pages of up to a thousand items come and go without an allocation.
-	keepSlots = 1024
-	// Above it the slots are moved to a smaller slice when fewer than one in
-	// sparse is in use: rare enough that moving costs O(1) a settled item.
-	sparse = 16
-)
+// A Frontier keeps this many slots without giving memory back, so that pages of
+// up to a thousand items come and go without an allocation. A variable only for
+// tests, which reach the moving of slots with fewer.
+var keepSlots = 1024
+
+// Above keepSlots the slots are moved to a smaller slice when fewer than one in
+// sparse is in use: rare enough that moving costs O(1) a settled item.
+const sparse = 16
 
 // pushLocked appends an item to the ring and returns its ticket.
 func (f *Frontier[P]) pushLocked(pos P, weight int64, flag uint64) Ticket[P] {
