@@ -2,7 +2,7 @@ package streamtest
 
 import (
 	"encoding/base64"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -19,25 +19,37 @@ type iterator struct {
 
 // String looks like the real ones: the stream, a version, and something opaque.
 func (it iterator) String() string {
-	secret := fmt.Sprintf("%s %d %d %d %d", it.shard, it.after.hi, it.after.lo, it.issued.UnixNano(), it.epoch)
-	return it.arn + "|1|" + base64.StdEncoding.EncodeToString([]byte(secret))
+	secret := make([]byte, 0, 128)
+	for _, n := range [4]uint64{it.after.hi, it.after.lo, uint64(it.issued.UnixNano()), it.epoch} {
+		secret = append(strconv.AppendUint(secret, n, 36), ' ')
+	}
+	secret = append(secret, it.shard...)
+	return it.arn + "|1|" + base64.StdEncoding.EncodeToString(secret)
 }
 
 func parseIterator(text string) (iterator, error) {
-	bad := invalid("Invalid ShardIterator")
-	parts := strings.Split(text, "|")
-	if len(parts) != 3 {
-		return iterator{}, bad
+	bad := func() (iterator, error) { return iterator{}, invalid("Invalid ShardIterator") }
+	arn, opaque, ok := strings.Cut(text, "|1|")
+	if !ok {
+		return bad()
 	}
-	secret, err := base64.StdEncoding.DecodeString(parts[2])
+	secret, err := base64.StdEncoding.DecodeString(opaque)
 	if err != nil {
-		return iterator{}, bad
+		return bad()
 	}
-	it := iterator{arn: parts[0]}
-	var ns int64
-	if _, err := fmt.Sscanf(string(secret), "%s %d %d %d %d", &it.shard, &it.after.hi, &it.after.lo, &ns, &it.epoch); err != nil {
-		return iterator{}, bad
+	it := iterator{arn: arn, shard: string(secret)}
+	var numbers [4]uint64
+	for i := range numbers {
+		var n string
+		if n, it.shard, ok = strings.Cut(it.shard, " "); !ok {
+			return bad()
+		}
+		if numbers[i], err = strconv.ParseUint(n, 36, 64); err != nil {
+			return bad()
+		}
 	}
-	it.issued = time.Unix(0, ns)
+	it.after = sequence{numbers[0], numbers[1]}
+	it.issued = time.Unix(0, int64(numbers[2]))
+	it.epoch = numbers[3]
 	return it, nil
 }

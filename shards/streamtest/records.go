@@ -60,7 +60,7 @@ func (s *Service) getShardIterator(in *dynamodbstreams.GetShardIteratorInput) (*
 	case streams.ShardIteratorTypeAtSequenceNumber, streams.ShardIteratorTypeAfterSequenceNumber:
 		q, err := parseSequence(*in.SequenceNumber)
 		if err != nil {
-			return nil, invalid("%v", err)
+			return nil, invalid("Invalid SequenceNumber: %v", err)
 		}
 		if q.less(sh.start) || !sh.isOpen() && sh.end.less(q) {
 			return nil, invalid("Invalid SequenceNumber: %s is not in the range of shard %s", *in.SequenceNumber, sh.id)

@@ -30,7 +30,7 @@ func (q sequence) less(r sequence) bool {
 }
 
 func parseSequence(s string) (sequence, error) {
-	bad := fmt.Errorf("Invalid SequenceNumber: %q", s) //nolint:staticcheck // AWS's wording
+	bad := fmt.Errorf("not a sequence number: %q", s)
 	trimmed := strings.TrimLeft(s, "0")
 	if trimmed == "" || len(trimmed) > 39 {
 		return sequence{}, bad
