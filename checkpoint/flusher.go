@@ -151,7 +151,6 @@ func (c *Committer) afterSaveLocked(l *lane, d draft, err error) {
 			hook(l.key, err)
 		}
 		c.mu.Lock()
-	case c.base.Err() != nil: // Close ended it: no failure
 	default:
 		l.failures++
 		l.failure = err

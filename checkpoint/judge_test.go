@@ -170,6 +170,24 @@ func (w *witness) Save(ctx context.Context, cp checkpoint.Checkpoint) error {
 	return err
 }
 
+// told is the hook Committed: the source may be told only what is durable.
+func (j *judge) told(cp checkpoint.Checkpoint) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if row := j.rows[cp.Key]; at(row) < at(cp) || (cp.Complete && !row.Complete) {
+		j.failf("C5: told %s, the row is %s", cp, row)
+	}
+}
+
+// failed is the hook CommitFailed.
+func (j *judge) failed(key checkpoint.Key, err error, _ int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if errors.Is(err, context.Canceled) {
+		j.failf("C6: a cancellation counts as a failure: %s: %v", key, err)
+	}
+}
+
 // quietLog fails on a cancellation that is logged as if it were a failure.
 type quietLog struct{ j *judge }
 

@@ -16,6 +16,8 @@ type source interface {
 	outstanding() int
 	// completed reports whether it is sealed and everything settled.
 	completed() bool
+	// stats adds what the frontier knows.
+	stats(*PartitionStats) (oldest uint64)
 	// draft encodes the frontier as it stands.
 	draft() (draft, error)
 	// persisted says that the last draft is durable.
@@ -78,6 +80,8 @@ type lane struct {
 	err      error              // why gone
 	waiting  []waiter
 	draining []waiter
+	oldest   uint64 // number of the oldest outstanding item when Stats last looked
+	oldestAt time.Time
 }
 
 // waiter is one Flush, Drain or Ack that waits for a lane.

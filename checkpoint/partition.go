@@ -215,6 +215,19 @@ func (p *Partition[P]) outstanding() int     { return p.frontier.Stats().Outstan
 func (p *Partition[P]) completed() bool      { return p.frontier.Snapshot().Complete }
 func (p *Partition[P]) freeze()              { p.frontier.Abandon() }
 
+func (p *Partition[P]) stats(s *PartitionStats) (oldest uint64) {
+	t := p.frontier.Stats()
+	s.Outstanding, s.OutstandingWeight, s.Waiting = t.Outstanding, t.OutstandingWeight, t.Waiting
+	s.OldestNacked, s.Sealed = t.OldestNacked, t.Sealed
+	s.Position = s.Durable
+	if at, ok := p.frontier.Position(); ok {
+		if position, err := p.codec.Encode(at.Position); err == nil {
+			s.Position = position
+		}
+	}
+	return t.Oldest
+}
+
 func (p *Partition[P]) draft() (draft, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

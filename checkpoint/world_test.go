@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -50,12 +51,12 @@ func runWorld(t *testing.T, processes int, rates storetest.Rates, actions ...str
 				w.procs = append(w.procs, w.start())
 			}
 			all := map[string]func(*rapid.T){
-				"open": w.open, "track": w.track, "hold": w.hold, "ack": w.ack, "ackAgain": w.ackAgain, "ackLater": w.ackLater,
+				"open": w.open, "track": w.track, "hold": w.hold, "ack": w.ack, "ackAgain": w.ackAgain, "ackLater": w.ackLater, "burst": w.burst,
 				"nack": w.nack, "discard": w.discard, "seal": w.seal, "sleep": w.sleep, "flush": w.flush, "drain": w.drain,
 				"close": w.close, "crash": w.crash, "abandon": w.abandon, "release": w.release, "cut": w.cut, "heal": w.heal,
 			}
 			chosen := map[string]func(*rapid.T){"": w.check}
-			for _, a := range append(actions, "open", "track", "ack", "sleep") {
+			for _, a := range append(actions, "open", "track", "ack", "burst", "sleep") {
 				if all[a] == nil {
 					panic("no action " + a)
 				}
@@ -85,6 +86,7 @@ func (w *world) start() *process {
 		checkpoint.SaveTimeout(3*time.Second),
 		checkpoint.Backoff(100*time.Millisecond, 4*time.Second),
 		checkpoint.Logger(slog.New(quietLog{w.j})),
+		checkpoint.WithHooks(checkpoint.Hooks{Committed: w.j.told, CommitFailed: w.j.failed}),
 	)
 	return p
 }
@@ -246,6 +248,29 @@ func (w *world) ackLater(t *rapid.T) {
 	time.AfterFunc(d, func() { w.settle(a, it, it.ticket.Ack) })
 }
 
+// burst acks everything that an attempt has outstanding, in order or the other
+// way, at such a pace that saves are in flight in between.
+func (w *world) burst(t *rapid.T) {
+	a := w.anyAttempt(t)
+	pace := time.Duration(rapid.IntRange(0, 400).Draw(t, "ms")) * time.Millisecond
+	backwards := rapid.Bool().Draw(t, "backwards")
+	w.j.mu.Lock()
+	var some []*item
+	for _, it := range a.items {
+		if !it.settled {
+			some = append(some, it)
+		}
+	}
+	w.j.mu.Unlock()
+	if backwards {
+		slices.Reverse(some)
+	}
+	for _, it := range some {
+		w.settle(a, it, it.ticket.Ack)
+		time.Sleep(pace)
+	}
+}
+
 func (w *world) discard(t *rapid.T) {
 	a, it := w.anyItem(t, false)
 	w.settle(a, it, it.ticket.Discard)
@@ -371,6 +396,9 @@ func (w *world) abandon(t *rapid.T) {
 	a := w.anyAttempt(t)
 	a.p.Abandon()
 	w.j.mu.Lock()
+	if a.saving {
+		w.j.failf("%s: Abandon returned, a save is in flight", a.key)
+	}
 	a.over = true
 	w.j.mu.Unlock()
 }
