@@ -38,3 +38,15 @@ func (b Backoff) pause(n int) time.Duration {
 	d = min(d, b.Max)
 	return d - time.Duration(rand.Int64N(int64(d)/2+1))
 }
+
+// retry is what failed so far of one thing, kept over Reads: a caller that reads
+// with short contexts must not shorten the pauses.
+type retry struct {
+	n  int
+	at time.Time
+}
+
+func (r *retry) failed(now time.Time, b Backoff) {
+	r.n++
+	r.at = now.Add(b.pause(r.n))
+}

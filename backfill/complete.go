@@ -10,10 +10,14 @@ import (
 // confirm makes sure that what is settled is durable: it asks the store, not the
 // memory of this process (B2).
 func (r *Runner[B]) confirm(ctx context.Context) error {
-	for n := 1; ; n++ {
+	for {
+		if err := r.untilRetry(ctx); err != nil {
+			return err
+		}
 		err := r.confirmOnce(ctx)
 		switch {
 		case err == nil:
+			r.retry = retry{}
 			r.advance(settled)
 			return nil
 		case errors.Is(err, ErrSuperseded), errors.Is(err, ErrIncomplete), errors.Is(err, ErrPlan):
@@ -26,9 +30,7 @@ func (r *Runner[B]) confirm(ctx context.Context) error {
 		if r.cfg.Hooks.Stalled != nil {
 			r.cfg.Hooks.Stalled(Stall{Phase: Settling, LastErr: err})
 		}
-		if err := r.sleep(ctx, r.cfg.Retry.pause(n)); err != nil {
-			return err
-		}
+		r.retry.failed(r.cfg.Now(), r.cfg.Retry)
 	}
 }
 
@@ -91,7 +93,10 @@ type hookCall struct {
 // complete runs the hook, then makes the marker durable. Everything in it may be
 // repeated: the hook is called at least once (B7).
 func (r *Runner[B]) complete(ctx context.Context) error {
-	for n := 1; ; n++ {
+	for {
+		if err := r.untilRetry(ctx); err != nil {
+			return err
+		}
 		if r.hook == nil {
 			// Not with the hook running: it goes on whatever the anchor does.
 			if _, err := r.guardAnchor(); err != nil {
@@ -107,12 +112,10 @@ func (r *Runner[B]) complete(ctx context.Context) error {
 		case errors.Is(err, ErrSuperseded), errors.Is(err, ErrStopped), ctx.Err() != nil:
 			return err
 		}
-		r.cfg.Log.Warn("backfill: the completion will be tried again", "pipeline", r.pipeline(), "attempt", n, "err", err)
+		r.retry.failed(r.cfg.Now(), r.cfg.Retry)
+		r.cfg.Log.Warn("backfill: the completion will be tried again", "pipeline", r.pipeline(), "attempt", r.retry.n, "err", err)
 		if r.cfg.Hooks.HookFailed != nil {
-			r.cfg.Hooks.HookFailed(err, n)
-		}
-		if err := r.sleep(ctx, r.cfg.Retry.pause(n)); err != nil {
-			return err
+			r.cfg.Hooks.HookFailed(err, r.retry.n)
 		}
 	}
 }

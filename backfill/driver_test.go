@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ackgate/ackgate/checkpoint"
@@ -41,6 +42,7 @@ type sim struct {
 	discards  uint64
 
 	attempts, crashes, hooks int
+	mu                       sync.Mutex
 	faults                   []string // broken invariants
 	redeliver                bool
 	zombies                  []*attempt
@@ -60,22 +62,24 @@ func newSim(pick choose, keys int) *sim {
 }
 
 func (s *sim) broken(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.faults = append(s.faults, fmt.Sprintf(format, args...))
 }
 
 // attempt is one process's try.
 type attempt struct {
 	*sim
-	store   *mortal
-	c       *checkpoint.Committer
-	src     *source
-	r       *Runner[page]
-	rd      *Redelivering[page]
-	read    ReadFunc[page]
-	out     []*handed
-	settled int // by this attempt's gate, counted by hand
-	given   int
-	hooking bool
+	store    *mortal
+	c        *checkpoint.Committer
+	src      *source
+	r        *Runner[page]
+	rd       *Redelivering[page]
+	read     ReadFunc[page]
+	out      []*handed
+	settled  int // by this attempt's gate, counted by hand
+	given    int
+	badHooks int // calls of the hook that fail: drawn beforehand, it runs in a goroutine
 }
 
 // begin makes an attempt that dies at its n-th store operation, never if n < 0.
@@ -84,6 +88,9 @@ func (s *sim) begin(n int, after bool) *attempt {
 	a := &attempt{sim: s, store: &mortal{Store: s.mem, left: n, after: after}}
 	a.c = checkpoint.NewCommitter(a.store, "p", checkpoint.Interval(50*time.Millisecond), checkpoint.Logger(slog.New(slog.DiscardHandler)))
 	a.src = &source{w: s.w, segments: 1 + s.pick(4), pageSize: 1 + s.pick(3)}
+	if !s.noMoreFaults {
+		a.badHooks = max(0, s.pick(5)-2)
+	}
 	a.src.hook, a.src.onRead = a.checkHook, a.checkRead
 	cfg := s.cfg
 	cfg.Committer = a.c
@@ -148,7 +155,8 @@ func (a *attempt) checkHook(context.Context, Summary) error {
 			a.broken("lost: key %d was never delivered, and the hook runs", k)
 		}
 	}
-	if !a.noMoreFaults && a.pick.chance(3) {
+	if a.badHooks > 0 {
+		a.badHooks--
 		return errors.New("test: the hook fails")
 	}
 	return nil
@@ -254,6 +262,7 @@ func (a *attempt) deliverOne() {
 	h.done = true
 	switch err := h.ack(ctx, nil); {
 	case err == nil, errors.Is(err, errDead), errors.Is(err, ErrAttemptOver):
+	case a.keepZombies && errors.Is(err, checkpoint.ErrFenced):
 	default:
 		a.broken("ack: %v", err)
 	}
@@ -332,7 +341,7 @@ func (s *sim) settleDown() {
 		if !a.step() {
 			break
 		}
-		if p := a.r.Phase(); p == Finished || p == Streaming && a.src.at >= len(s.w.log) && a.open(Streaming) == 0 && a.r.Stats().Stream.Outstanding == 0 {
+		if p := a.r.Phase(); p == Finished || p == Streaming && a.src.at >= s.w.size() && a.open(Streaming) == 0 && a.r.Stats().Stream.Outstanding == 0 {
 			break
 		}
 	}

@@ -38,6 +38,7 @@ type Runner[B any] struct {
 	stalls     [2]stallClock
 	hook       *hookCall
 	hooked     bool
+	retry      retry // of confirm, then of complete
 	closed     bool
 }
 
@@ -219,8 +220,16 @@ func (r *Runner[B]) Close(ctx context.Context) error {
 		return err
 	}
 	r.closed = true
+	if err == nil && r.led != nil {
+		// A source may give its partitions up as it closes: what is settled is
+		// saved before. What cannot be is delivered again, so that is no error.
+		_ = r.cfg.Committer.Flush(ctx)
+		err = ctx.Err()
+	}
 	if c, ok := r.opt.(Closer); ok {
-		return errors.Join(err, c.Close(ctx))
+		if cerr := c.Close(ctx); err == nil {
+			err = cerr
+		}
 	}
 	return err
 }
@@ -283,8 +292,12 @@ func (r *Runner[B]) hand(g *gate, b B, ack AckFunc) result[B] {
 	}}
 }
 
-// sleep waits for d, or for an end of the attempt.
-func (r *Runner[B]) sleep(ctx context.Context, d time.Duration) error {
+// untilRetry waits until r.retry is due, or the attempt ends.
+func (r *Runner[B]) untilRetry(ctx context.Context) error {
+	d := r.retry.at.Sub(r.cfg.Now())
+	if r.retry.n == 0 || d <= 0 {
+		return nil
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/ackgate/ackgate/checkpoint"
@@ -13,9 +14,37 @@ import (
 
 // world is a table with a stream: keys with versions, and a log of the changes.
 type world struct {
+	mu      sync.Mutex
 	version map[int]int
 	log     []change
 	changed chan struct{} // room for one: the log grew
+}
+
+// size is the length of the log.
+func (w *world) size() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.log)
+}
+
+// tail is a copy of at most n of the log from at.
+func (w *world) tail(at, n int) []change {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.log[at:min(len(w.log), at+n)])
+}
+
+// keys are those that ok accepts with their versions, in order.
+func (w *world) keys(ok func(k int) bool) (out []change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for k, v := range w.version {
+		if ok(k) {
+			out = append(out, change{k, v})
+		}
+	}
+	slices.SortFunc(out, func(a, b change) int { return a.key - b.key })
+	return out
 }
 
 type change struct{ key, version int }
@@ -29,6 +58,8 @@ func newWorld(keys int) *world {
 }
 
 func (w *world) write(key int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.version[key]++
 	w.log = append(w.log, change{key, w.version[key]})
 	select {
@@ -69,7 +100,7 @@ type source struct {
 }
 
 func (s *source) PlanBackfill(context.Context) (Plan, error) {
-	p := Plan{Segments: s.segments, Anchor: strconv.Itoa(len(s.w.log)), StartTime: s.start, Source: "world"}
+	p := Plan{Segments: s.segments, Anchor: strconv.Itoa(s.w.size()), StartTime: s.start, Source: "world"}
 	if s.noSegment {
 		p.Segments = 0
 	}
@@ -122,10 +153,7 @@ func (s *source) ReadBackfill(ctx context.Context) (page, AckFunc, error) {
 			return page{}, nil, ErrBackfillComplete
 		}
 		s.free = true
-		pg := page{half: Backfilling, lane: "whole"}
-		for k, v := range s.w.version {
-			pg.rows = append(pg.rows, change{k, v})
-		}
+		pg := page{half: Backfilling, lane: "whole", rows: s.w.keys(func(int) bool { return true })}
 		return pg, func(context.Context, error) error { return nil }, nil
 	}
 	for range s.parts {
@@ -134,13 +162,7 @@ func (s *source) ReadBackfill(ctx context.Context) (page, AckFunc, error) {
 		if s.sealed[i] {
 			continue
 		}
-		var keys []int
-		for k := range s.w.version {
-			if k%len(s.parts) == i && k > s.pos[i] {
-				keys = append(keys, k)
-			}
-		}
-		slices.Sort(keys)
+		keys := s.w.keys(func(k int) bool { return k%len(s.parts) == i && k > s.pos[i] })
 		last := len(keys) <= s.pageSize
 		keys = keys[:min(len(keys), s.pageSize)]
 		if len(keys) == 0 {
@@ -148,11 +170,8 @@ func (s *source) ReadBackfill(ctx context.Context) (page, AckFunc, error) {
 			s.parts[i].Seal()
 			continue
 		}
-		pg := page{half: Backfilling, lane: "segment " + strconv.Itoa(i)}
-		for _, k := range keys {
-			pg.rows = append(pg.rows, change{k, s.w.version[k]})
-		}
-		s.pos[i] = keys[len(keys)-1]
+		pg := page{half: Backfilling, lane: "segment " + strconv.Itoa(i), rows: keys}
+		s.pos[i] = keys[len(keys)-1].key
 		t, err := s.parts[i].Track(ctx, s.pos[i], 1)
 		if err != nil {
 			return page{}, nil, err
@@ -180,15 +199,15 @@ func (s *source) ReadStream(ctx context.Context) (page, AckFunc, error) {
 	if s.onRead != nil {
 		s.onRead(Streaming)
 	}
-	for s.at >= len(s.w.log) {
+	for s.at >= s.w.size() {
 		select {
 		case <-s.w.changed:
 		case <-ctx.Done():
 			return page{}, nil, ctx.Err()
 		}
 	}
-	end := min(len(s.w.log), s.at+s.pageSize)
-	pg := page{half: Streaming, lane: "stream", rows: slices.Clone(s.w.log[s.at:end])}
+	pg := page{half: Streaming, lane: "stream", rows: s.w.tail(s.at, s.pageSize)}
+	end := s.at + len(pg.rows)
 	t, err := s.stream.Track(ctx, end-1, 1)
 	if err != nil {
 		return page{}, nil, err
