@@ -197,7 +197,7 @@ func (w *world) delivered() int {
 // await lets virtual time pass until ok.
 func (w *world) await(limit time.Duration, what string, ok func() bool) {
 	w.t.Helper()
-	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for start := time.Now(); ; time.Sleep(max(100*time.Millisecond, limit/1000)) {
 		synctest.Wait()
 		if ok() {
 			return
