@@ -1,7 +1,6 @@
 package dynamostore_test
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -84,20 +83,3 @@ func fault(w http.ResponseWriter, status int, class, fields string) {
 
 // cut ends the connection without an answer.
 func cut() { panic(http.ErrAbortHandler) }
-
-// indented is a request's body for people to read.
-func indented(t *testing.T, body string) string {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal([]byte(body), &v); err != nil {
-		t.Fatalf("body %q: %v", body, err)
-	}
-	b := new(strings.Builder)
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(b.String())
-}

@@ -4,6 +4,7 @@ package stores_test
 
 import (
 	"context"
+	"log/slog"
 	"strconv"
 	"testing"
 	"time"
@@ -92,7 +93,7 @@ func TestLostAnswers(t *testing.T) {
 			t.Run("the Committer gets through, one request a try", func(t *testing.T) {
 				failed := make(chan struct{}, 100)
 				c := checkpoint.NewCommitter(store, "committer",
-					checkpoint.Interval(0), checkpoint.Backoff(time.Millisecond, 2*time.Millisecond),
+					checkpoint.Interval(0), checkpoint.Backoff(time.Millisecond, 2*time.Millisecond), checkpoint.Logger(slog.New(slog.DiscardHandler)),
 					checkpoint.WithHooks(checkpoint.Hooks{CommitFailed: func(checkpoint.Key, error, int) { failed <- struct{}{} }}))
 				defer c.Close(context.Background())
 				p, _, err := checkpoint.Open(t.Context(), c, "a", checkpoint.Text[string]{})
