@@ -46,7 +46,8 @@ readme: ## the README's commands, in a clean clone of what is committed
 
 integration: ## servers that we did not write, started and stopped here
 	@integration/servers/install.sh
-	@cd integration && $(GO) test -tags integration -count 1 -timeout 600s ./...
+	@cd integration/stores && $(GO) test -tags integration -count 1 -timeout 600s # alone: go test then shows the line of each store
+	@cd integration && $(GO) test -tags integration -count 1 -timeout 600s ./servers/... ./ddbcdc/...
 
 bench: bench-tracker bench-checkpoint bench-shards bench-backfill bench-lambdaids ## everything below, one after another
 
