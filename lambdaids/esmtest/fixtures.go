@@ -80,7 +80,7 @@ func KafkaRecords(n int, partition func(i int) int) []Record {
 		p := partition(i)
 		offsets[p]++
 		return map[string]any{
-			"topic": "orders", "partition": p, "offset": 97 + offsets[p], "timestamp": 1595035749700, "timestampType": "CREATE_TIME",
+			"topic": "orders", "partition": p, "offset": 97 + offsets[p], "timestamp": int64(1595035749700), "timestampType": "CREATE_TIME",
 			"key":     base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "k%d", i)),
 			"value":   base64.StdEncoding.EncodeToString([]byte(fmt.Sprint(i))),
 			"headers": []any{},
