@@ -1,0 +1,108 @@
+// Command lambdaids measures what lambdaids adds to a Lambda function, and prints
+// medians and ratios: see package report for the lines. An operation is one
+// record, in batches of a hundred, as aws-lambda-go decoded them.
+//
+// The peer, handwritten, is the loop one writes with aws-lambda-go alone: no
+// margin before the deadline, no recover, no ledger. Both call the same handler,
+// which does the least a real one does: it reads a key and an attribute and
+// writes a line. The nothing lines have an empty handler and show the bare cost.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/ackgate/ackgate/bench/report"
+	"github.com/ackgate/ackgate/lambdaids"
+	"github.com/ackgate/ackgate/lambdaids/awsevents"
+	"github.com/ackgate/ackgate/lambdaids/esmtest"
+)
+
+const (
+	batch = 100
+	bound = 1.2
+)
+
+func main() {
+	s := report.New()
+	event := load()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+
+	add := func(name string, handle func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)) {
+		s.Add(name, func(b *testing.B) {
+			for n := 0; n < b.N; n += batch {
+				resp, err := handle(ctx, event)
+				if err != nil || len(resp.BatchItemFailures) > 0 {
+					b.Fatal(resp, err)
+				}
+			}
+		})
+	}
+	var w line
+	add("processor", processor(w.write))
+	add("handwritten", handwritten(w.write))
+	add("nothing/processor", processor(nothing))
+	add("nothing/handwritten", handwritten(nothing))
+	s.Run()
+	s.AtMost("processor/handwritten", s.Ratio("processor/handwritten", "processor", "handwritten"), bound)
+	s.Value("added", s.NsPerOp("nothing/processor")-s.NsPerOp("nothing/handwritten"), "ns/record")
+	s.Exit()
+}
+
+type handler = lambdaids.Handler[events.DynamoDBEventRecord]
+
+func nothing(context.Context, *events.DynamoDBEventRecord) error { return nil }
+
+// line is the handler's output, kept so that the handler allocates nothing.
+type line struct{ buf []byte }
+
+func (l *line) write(_ context.Context, r *events.DynamoDBEventRecord) error {
+	l.buf = append(l.buf[:0], `{"op":`...)
+	l.buf = strconv.AppendQuote(l.buf, r.EventName)
+	l.buf = append(l.buf, `,"id":`...)
+	l.buf = strconv.AppendQuote(l.buf, r.Change.Keys["id"].String())
+	qty, err := strconv.ParseInt(r.Change.NewImage["qty"].Number(), 10, 64)
+	if err != nil {
+		return err
+	}
+	l.buf = append(l.buf, `,"qty":`...)
+	l.buf = strconv.AppendInt(l.buf, qty, 10)
+	l.buf = append(l.buf, '}', '\n')
+	return nil
+}
+
+func processor(h handler) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	return awsevents.DynamoDB(h, awsevents.DynamoDBConfig{}).Handle
+}
+
+func handwritten(h handler) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	return func(ctx context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		resp := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
+		for i := range e.Records {
+			if err := h(ctx, &e.Records[i]); err != nil {
+				resp.BatchItemFailures = append(resp.BatchItemFailures,
+					events.DynamoDBBatchItemFailure{ItemIdentifier: e.Records[i].Change.SequenceNumber})
+				break // everything behind it comes again
+			}
+		}
+		return resp, nil
+	}
+}
+
+func load() events.DynamoDBEvent {
+	var e events.DynamoDBEvent
+	for _, r := range esmtest.DynamoDBRecords(batch) {
+		var rec events.DynamoDBEventRecord
+		if err := json.Unmarshal(r.JSON, &rec); err != nil {
+			panic(err)
+		}
+		e.Records = append(e.Records, rec)
+	}
+	return e
+}
