@@ -24,6 +24,7 @@ type judge struct {
 	rows      map[checkpoint.Key]checkpoint.Checkpoint
 	delivered map[checkpoint.Key]map[int]bool
 	broken    []string
+	saved     int // saves applied
 }
 
 // attempt is the model of one opened partition. Guarded by judge.mu.
@@ -92,6 +93,7 @@ func (j *judge) applied(cp checkpoint.Checkpoint) {
 		j.failf("%s: saved by nobody", cp)
 		return
 	}
+	j.saved++
 	before := j.rows[cp.Key]
 	j.rows[cp.Key] = cp
 	if at(cp) < at(before) {

@@ -30,6 +30,7 @@ type world struct {
 	calm   atomic.Bool
 	seed   uint64
 	rates  storetest.Rates
+	tally  tally
 }
 
 type process struct {
@@ -44,39 +45,79 @@ var partitions = []string{"a", "b"}
 // everything comes to its good end once the faults stop.
 func runWorld(t *testing.T, processes int, rates storetest.Rates, actions ...string) {
 	t.Helper()
-	rapid.Check(t, func(rt *rapid.T) {
+	var seen tally
+	for range 3 { // three times rapid's number of checks, whatever that is set to
+		rapid.Check(t, worldCheck(processes, rates, actions, &seen))
+	}
+	t.Logf("%+v", seen)
+	if seen.opened == 0 || seen.acked == 0 || (rates.Throttled+rates.Hung < 1 && seen.during == 0) {
+		t.Fatal("nothing was tested")
+	}
+}
+
+func worldCheck(processes int, rates storetest.Rates, actions []string, seen *tally) func(*rapid.T) {
+	return func(rt *rapid.T) {
 		rapid.SyncTest(rt, func(rt *rapid.T) {
 			w := &world{T: rt, j: newJudge(), seed: rapid.Uint64().Draw(rt, "seed"), rates: rates}
 			for range processes {
 				w.procs = append(w.procs, w.start())
 			}
 			all := map[string]func(*rapid.T){
-				"open": w.open, "track": w.track, "hold": w.hold, "ack": w.ack, "ackAgain": w.ackAgain, "ackLater": w.ackLater, "burst": w.burst,
+				"open": w.open, "track": w.track, "hold": w.hold, "ack": w.ack, "ackAgain": w.ackAgain, "ackLater": w.ackLater, "burst": w.burst, "work": w.work,
 				"nack": w.nack, "discard": w.discard, "seal": w.seal, "sleep": w.sleep, "flush": w.flush, "drain": w.drain,
 				"close": w.close, "crash": w.crash, "abandon": w.abandon, "release": w.release, "cut": w.cut, "heal": w.heal,
 			}
-			chosen := map[string]func(*rapid.T){"": w.check}
-			for _, a := range append(actions, "open", "track", "ack", "burst", "sleep") {
+			chosen := map[string]func(*rapid.T){"": w.check, "work again": w.work, "and again": w.work}
+			for _, a := range append(actions, "open", "track", "ack", "burst", "sleep", "work") {
 				if all[a] == nil {
 					panic("no action " + a)
 				}
 				chosen[a] = all[a]
 			}
 			defer w.sweep()
-			rt.Repeat(chosen)
+			w.openAll(rt)
+			for range 2 {
+				rt.Repeat(chosen)
+			}
+			w.tally.during = w.j.saved
 			w.end()
+			seen.add(w.tally)
 		})
-	})
+	}
+}
+
+// tally counts what a test has met: a property of nothing always holds.
+type tally struct {
+	opened, tracked, acked  int
+	during                  int // saves applied before the faults stopped
+	kept, failed            int // Flush, Drain, Close and Release that returned nil, or an error
+	fenced, committed, over int // attempts by how they ended
+}
+
+func (t *tally) add(o tally) {
+	t.opened += o.opened
+	t.tracked += o.tracked
+	t.acked += o.acked
+	t.during += o.during
+	t.kept += o.kept
+	t.failed += o.failed
+	t.fenced += o.fenced
+	t.committed += o.committed
+	t.over += o.over
 }
 
 func (w *world) start() *process {
 	plan := storetest.Seeded(w.seed+uint64(len(w.past))*31, w.rates)
 	p := &process{attempts: make(map[string]*attempt)}
 	p.store = storetest.NewFaulty(w.j, func(c storetest.Call) storetest.Fault {
-		if w.calm.Load() {
+		f := plan(c)
+		switch {
+		case w.calm.Load():
 			return storetest.Fault{}
+		case c.Op != storetest.OpSave && (f.Kind == storetest.Throttled || f.Kind == storetest.Hung):
+			f.Kind = storetest.None // or a store that is down would leave nothing to test
 		}
-		return plan(c)
+		return f
 	})
 	w.stores = append(w.stores, p.store)
 	p.c = checkpoint.NewCommitter(&witness{Store: p.store, j: w.j}, "world",
@@ -133,9 +174,26 @@ func (w *world) anyItem(t *rapid.T, settled bool) (*attempt, *item) {
 	return a, some[rapid.IntRange(0, len(some)-1).Draw(t, "item")]
 }
 
+// openAll lets the first process begin, as a rule with both partitions.
+func (w *world) openAll(t *rapid.T) {
+	for _, name := range partitions {
+		w.openOne(t, w.procs[0], name)
+	}
+}
+
 func (w *world) open(t *rapid.T) {
-	p := w.anyProcess(t)
-	name := rapid.SampledFrom(partitions).Draw(t, "partition")
+	w.openOne(t, w.anyProcess(t), rapid.SampledFrom(partitions).Draw(t, "partition"))
+}
+
+// work is what happens most of the time: read on, deliver most of it, wait.
+func (w *world) work(t *rapid.T) {
+	w.track(t)
+	w.burst(t)
+	w.track(t)
+	w.sleep(t)
+}
+
+func (w *world) openOne(t *rapid.T, p *process, name string) {
 	_, _ = w.within(t, func(ctx context.Context) error {
 		part, resumed, err := checkpoint.Open(ctx, p.c, name, checkpoint.Integer[int]{})
 		if err != nil {
@@ -154,6 +212,7 @@ func (w *world) open(t *rapid.T) {
 		w.j.attempts[resumed.Owner] = a
 		p.attempts[name] = a
 		w.past = append(w.past, a)
+		w.tally.opened++
 		return nil
 	})
 }
@@ -180,6 +239,7 @@ func (w *world) tracked(t *rapid.T, a *attempt, err error) bool {
 		if a.sealed || a.over {
 			t.Fatalf("%s: tracked after the end", a.key)
 		}
+		w.tally.tracked++
 		return true
 	case errors.Is(err, tracker.ErrSealed) && a.sealed:
 	case errors.Is(err, tracker.ErrAbandoned) && a.p.Err() != nil:
@@ -221,6 +281,9 @@ func (w *world) settle(a *attempt, it *item, how func() bool) {
 	defer w.j.mu.Unlock()
 	if took := time.Since(began); took != 0 {
 		w.j.failf("C7: an ack waited %v", took)
+	}
+	if applied {
+		w.tally.acked++
 	}
 	switch {
 	case applied && before:
@@ -311,6 +374,11 @@ func frontiers(p *process) map[*attempt]int {
 
 // judged checks what a nil or an error of Flush, Drain, Close and Release says.
 func (w *world) judged(t *rapid.T, what string, err error, timedOut bool, owed map[*attempt]int) {
+	if err == nil {
+		w.tally.kept++
+	} else {
+		w.tally.failed++
+	}
 	switch {
 	case err == nil:
 		for a, pos := range owed {
@@ -508,6 +576,14 @@ func (w *world) end() {
 	}
 	w.check(w.T)
 	for _, a := range w.past {
+		switch {
+		case a.fenced:
+			w.tally.fenced++
+		case a.over:
+			w.tally.over++
+		case a.p.Err() == nil:
+			w.tally.committed++
+		}
 		if err := a.p.Err(); err == nil && !w.j.rows[a.key].Complete {
 			w.Fatalf("C4: %s is settled and held, and never became complete: %s", a.key, w.j.rows[a.key])
 		}
