@@ -1,0 +1,329 @@
+// Package sim runs a pipeline over a simulated stream for weeks of virtual
+// time: shards rotate, calls fail, the store goes down, the sink acks late, out
+// of order and not at once, the process crashes. An oracle that knows every
+// record counts what must never happen. It runs inside a testing/synctest
+// bubble.
+package sim
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ackgate/ackgate/checkpoint"
+	"github.com/ackgate/ackgate/shards"
+	"github.com/ackgate/ackgate/shards/streamreader"
+	"github.com/ackgate/ackgate/shards/streamtest"
+)
+
+// Config says what is simulated. A zero field takes its default.
+type Config struct {
+	Seed       uint64
+	Shards     int           // open at once; default 100
+	Duration   time.Duration // default 30 days
+	WriteEvery time.Duration // default 10 minutes
+	Burst      int           // records a write; default Shards/2
+	CrashEvery time.Duration // on average; default 12 hours
+	Order      shards.Order
+	Faults     float64       // share of calls that fail, of the store's too; default 0.02
+	IdlePoll   time.Duration // default 5 minutes
+	Discovery  time.Duration // default 5 minutes
+	Reshape    bool          // split now and then, on top of rotating
+}
+
+// Report is what was counted.
+type Report struct {
+	Records, Settled, Repeated     int
+	Crashes, Stops, Shards         int
+	GetRecords, DescribeStream     int
+	OverLimit                      int           // calls beyond the documented rates
+	HeapEarly, HeapLate            uint64        // in use after a fifth of the time, and at the end
+	Longest                        time.Duration // from the write to the ack
+	Lost, EarlyChildren, OnResume  int
+	DurableAhead, OutOfOrder, Gaps int
+	Err                            error // what ended a reader that should have gone on
+}
+
+// Bad reports whether something happened that must not.
+func (r Report) Bad() bool {
+	return r.Lost+r.EarlyChildren+r.OnResume+r.DurableAhead+r.OutOfOrder+r.Gaps+r.OverLimit > 0 || r.Err != nil
+}
+
+// Line is the verdict.
+func (r Report) Line(cfg Config) string {
+	cfg.setDefaults()
+	return fmt.Sprintf("sim: shards %d days %d lost %d early-children %d latest-on-resume %d",
+		cfg.Shards, int(cfg.Duration.Hours()/24), r.Lost, r.EarlyChildren, r.OnResume)
+}
+
+// Details is everything else, in one line.
+func (r Report) Details() string {
+	return fmt.Sprintf("records %d repeated %d crashes %d stops %d shards-seen %d durable-ahead %d out-of-order %d gaps %d "+
+		"get-records %d describe-stream %d over-limit %d longest-ack %v heap-early-KiB %d heap-late-KiB %d",
+		r.Records, r.Repeated, r.Crashes, r.Stops, r.Shards, r.DurableAhead, r.OutOfOrder, r.Gaps,
+		r.GetRecords, r.DescribeStream, r.OverLimit, r.Longest.Round(time.Second), r.HeapEarly>>10, r.HeapLate>>10)
+}
+
+func (c *Config) setDefaults() {
+	def(&c.Shards, 100)
+	def(&c.Duration, 30*24*time.Hour)
+	def(&c.WriteEvery, 10*time.Minute)
+	def(&c.Burst, max(1, c.Shards/2))
+	def(&c.CrashEvery, 12*time.Hour)
+	def(&c.Faults, 0.02)
+	def(&c.IdlePoll, 5*time.Minute)
+	def(&c.Discovery, 5*time.Minute)
+}
+
+func def[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}
+
+const (
+	table    = "orders"
+	pipeline = "orders-to-sink"
+)
+
+// simulation is one run of Run.
+type simulation struct {
+	cfg     Config
+	rng     *rand.Rand
+	service *streamtest.Service
+	store   *store
+	oracle  *oracle
+	report  Report
+
+	origin  checkpoint.Origin
+	fresh   *checkpoint.Freshness
+	attempt *attempt
+	version map[string]int
+}
+
+// Run simulates. It must be called in a synctest bubble.
+func Run(cfg Config) Report {
+	cfg.setDefaults()
+	s := &simulation{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 1)), version: map[string]int{}}
+	s.service = streamtest.New(streamtest.Config{
+		Seed:          cfg.Seed,
+		RotateEvery:   streamtest.RotationInterval,
+		RotateSpread:  time.Hour,
+		Inconsistency: streamtest.Inconsistency{Window: 30 * time.Second, Chance: 0.3, EmptyPages: 0.1},
+		EmptyPages:    0.05,
+	})
+	s.store = &store{Memory: checkpoint.NewMemory(), rng: rand.New(rand.NewPCG(cfg.Seed, 2)), share: cfg.Faults}
+	s.oracle = newOracle()
+	if err := s.service.CreateTable(streamtest.Table{Name: table, Hash: "id", View: types.StreamViewTypeNewImage, Shards: cfg.Shards}); err != nil {
+		return Report{Err: err}
+	}
+	s.faults(true)
+	s.run()
+	return s.report
+}
+
+func (s *simulation) faults(on bool) {
+	if !on {
+		s.service.SetFaults(nil)
+		s.store.fail(0)
+		return
+	}
+	f := s.cfg.Faults / 5
+	s.service.SetFaults(map[string]streamtest.FaultRates{"*": {Throttle: f, LimitExceeded: f, Internal: f, Cut: f, LostAnswer: f}})
+	s.store.fail(s.cfg.Faults)
+}
+
+func (s *simulation) run() {
+	began := time.Now()
+	defer func() { s.attempt.end() }()
+	if !s.start(true) {
+		return
+	}
+	// The pipeline starts at LATEST: what is written from here on is owed.
+	<-s.attempt.reader.Positioned()
+	crash := s.soon()
+	early := false
+	for time.Since(began) < s.cfg.Duration {
+		s.write()
+		time.Sleep(s.cfg.WriteEvery*3/4 + time.Duration(s.rng.Int64N(int64(s.cfg.WriteEvery)/2)))
+		s.oracle.learn(s.service.Shards(table))
+		if s.rng.IntN(10) == 0 { // a rotation in the thick of it
+			s.write()
+			s.reshape()
+			s.write()
+			s.oracle.learn(s.service.Shards(table))
+		}
+		if s.rng.IntN(50) == 0 { // an outage of the store, some minutes long
+			s.store.down(time.Now().Add(time.Duration(s.rng.Int64N(int64(20 * time.Minute)))))
+		}
+		if s.rng.IntN(100) == 0 {
+			s.service.ExpireIterators()
+		}
+		if time.Now().After(crash) {
+			s.write()
+			time.Sleep(time.Duration(s.rng.Int64N(int64(15 * time.Second))))
+			if !s.restart() {
+				return
+			}
+			crash = s.soon()
+		}
+		if !early && time.Since(began) > s.cfg.Duration/5 {
+			early, s.report.HeapEarly = true, heap()
+		}
+	}
+	s.report.HeapLate = heap()
+	s.finish()
+}
+
+// finish lets a calm attempt read what is left, and counts.
+func (s *simulation) finish() {
+	s.faults(false)
+	for range 100 {
+		time.Sleep(10 * time.Minute)
+		if s.oracle.lost() == 0 || s.attempt.err() != nil {
+			break
+		}
+	}
+	s.oracle.learn(s.service.Shards(table))
+	s.judge()
+	o := s.oracle
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s.report.Records, s.report.Settled, s.report.Repeated = o.written, o.settled, o.repeated
+	s.report.Lost = o.written - o.settled
+	s.report.EarlyChildren, s.report.OutOfOrder = o.early, o.disorder
+	s.report.OnResume, s.report.Gaps = o.latest, o.gaps
+	s.report.Shards, s.report.Longest = len(o.parents), o.longest
+	calls := s.service.Calls()
+	s.report.GetRecords, s.report.DescribeStream = int(calls["GetRecords"].Calls), int(calls["DescribeStream"].Calls)
+	s.report.OverLimit = int(calls["GetRecords"].OverLimit + calls["DescribeStream"].OverLimit)
+}
+
+func (s *simulation) soon() time.Time {
+	return time.Now().Add(s.cfg.CrashEvery/2 + time.Duration(s.rng.Int64N(int64(s.cfg.CrashEvery))))
+}
+
+// start begins an attempt, as a program does.
+func (s *simulation) start(first bool) bool {
+	ctx := context.Background()
+	o := checkpoint.Origin{Start: checkpoint.StartLatest, Time: time.Now(), Source: s.service.StreamARN(table)}
+	var err error
+	for range 1000 { // the store may be down
+		if s.origin, s.fresh, err = checkpoint.Begin(ctx, s.store, pipeline, o); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Second)
+	}
+	if err == nil {
+		s.attempt, err = s.newAttempt(first)
+	}
+	if err != nil {
+		s.report.Err = err
+	}
+	return err == nil
+}
+
+// restart ends an attempt, mostly by a crash, and begins the next after a while.
+func (s *simulation) restart() bool {
+	if err := s.attempt.err(); err != nil {
+		s.report.Err = err
+		return false
+	}
+	if s.rng.IntN(4) > 0 {
+		s.report.Crashes++
+		s.attempt.crash()
+	} else {
+		s.report.Stops++
+		s.attempt.drain()
+	}
+	s.judge()
+	time.Sleep(time.Duration(s.rng.Int64N(int64(time.Hour))))
+	return s.start(false)
+}
+
+func (s *simulation) newAttempt(first bool) (*attempt, error) {
+	a := &attempt{s: s, first: first, done: make(chan struct{})}
+	a.committer = checkpoint.NewCommitter(s.store, pipeline, checkpoint.Interval(5*time.Second), checkpoint.Logger(slog.New(slog.DiscardHandler)))
+	var err error
+	a.reader, err = streamreader.New(streamreader.Config{
+		Client:    &client{Streams: s.service.Streams(), attempt: a},
+		StreamARN: s.service.StreamARN(table),
+		Committer: a.committer,
+		Origin:    s.origin,
+		Fresh:     s.fresh,
+		Order:     s.cfg.Order,
+		IdlePoll:  s.cfg.IdlePoll,
+		Discovery: s.cfg.Discovery,
+		GiveUp:    6 * time.Hour,
+		OnGap:     func(shards.Gap) { s.oracle.gap() },
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.oracle.begin(s.cfg.Order == shards.Strict)
+	go a.consume()
+	return a, nil
+}
+
+func (s *simulation) write() {
+	for range s.cfg.Burst {
+		key := "k" + strconv.Itoa(s.rng.IntN(5*s.cfg.Shards))
+		s.version[key]++
+		v := s.version[key]
+		c, err := s.service.Put(table, streamtest.Item{
+			"id": &types.AttributeValueMemberS{Value: key},
+			"v":  &types.AttributeValueMemberN{Value: strconv.Itoa(v)},
+		})
+		if err != nil {
+			s.report.Err = err
+			return
+		}
+		s.oracle.wrote(c)
+	}
+}
+
+// reshape closes a tenth of the open shards, and opens one child for each, or
+// by option now and then two.
+func (s *simulation) reshape() {
+	var ids []string
+	for _, sh := range s.service.Shards(table) {
+		if sh.Closed.IsZero() {
+			ids = append(ids, sh.ID)
+		}
+	}
+	for range max(1, s.cfg.Shards/10) {
+		id := ids[s.rng.IntN(len(ids))]
+		if s.cfg.Reshape && len(ids) < 2*s.cfg.Shards && s.rng.IntN(10) == 0 {
+			_, _ = s.service.Split(table, id)
+		} else {
+			_, _ = s.service.RotateShard(table, id)
+		}
+	}
+}
+
+// judge holds what is durable against what was settled.
+func (s *simulation) judge() {
+	for row, err := range s.store.Memory.List(context.Background(), pipeline, "stream/") {
+		if err != nil {
+			s.report.Err = err
+			return
+		}
+		if s.oracle.ahead(row) {
+			s.report.DurableAhead++
+		}
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

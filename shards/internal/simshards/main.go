@@ -1,0 +1,39 @@
+// Command simshards runs the shard simulation and prints its verdict:
+//
+//	go run ./shards/internal/simshards -shards 100 -days 30 -seed 1
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ackgate/ackgate/shards/internal/sim"
+)
+
+func main() {
+	// Virtual time needs a test around it.
+	testing.Init()
+	shards := flag.Int("shards", 100, "shards open at once")
+	days := flag.Int("days", 30, "virtual days")
+	seed := flag.Uint64("seed", 1, "decides everything that is left to chance")
+	idle := flag.Duration("idle", 5*time.Minute, "poll of an idle shard")
+	flag.Parse()
+	cfg := sim.Config{Seed: *seed, Shards: *shards, Duration: time.Duration(*days) * 24 * time.Hour, IdlePoll: *idle, Reshape: true}
+	began := time.Now()
+	tests := []testing.InternalTest{{Name: "sim", F: func(t *testing.T) {
+		var report sim.Report
+		synctest.Test(t, func(*testing.T) { report = sim.Run(cfg) })
+		fmt.Printf("sim: %s real-time %v\n", report.Details(), time.Since(began).Round(100*time.Millisecond))
+		fmt.Println(report.Line(cfg))
+		if report.Bad() {
+			fmt.Fprintln(os.Stderr, "sim: failed:", report.Err)
+			os.Exit(1)
+		}
+		os.Exit(0) // before the test's own verdict
+	}}}
+	testing.Main(func(string, string) (bool, error) { return true, nil }, tests, nil, nil)
+}

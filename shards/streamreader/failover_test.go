@@ -1,0 +1,146 @@
+package streamreader
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ackgate/ackgate/checkpoint"
+	"github.com/ackgate/ackgate/shards"
+	"github.com/ackgate/ackgate/shards/streamtest"
+)
+
+// regions are two replicas of one table; a write to the first reaches the
+// second a little later, dated later, in other shards, under other numbers.
+type regions struct {
+	*world
+	far *streamtest.Service
+}
+
+func (g *regions) put(n int) {
+	g.world.put(n)
+	time.Sleep(700 * time.Millisecond) // replication
+	for i := range n {
+		key := "k" + strconv.Itoa(i)
+		_, err := g.far.Put(table, streamtest.Item{
+			"id": &types.AttributeValueMemberS{Value: key},
+			"v":  &types.AttributeValueMemberN{Value: strconv.Itoa(g.version[key])},
+		})
+		require.NoError(g.t, err)
+	}
+}
+
+// A cut-off from the minimum over the shards that have rows skips what is in a
+// shard without one. Here a row of its own says how far all shards are settled.
+func TestS2_AnotherRegionResumesByTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 21}, 4)
+		far := streamtest.New(streamtest.Config{Seed: 22, Region: "eu-west-1"})
+		time.Sleep(time.Second) // the streams' labels differ
+		require.NoError(t, far.CreateTable(streamtest.Table{Name: table, Hash: "id", View: types.StreamViewTypeNewAndOldImages, Shards: 3}))
+		g := &regions{w, far}
+		w.begin(checkpoint.StartTrimHorizon)
+		failover := func(c *Config) {
+			c.Failover = &Failover{Margin: time.Minute}
+			c.Discovery = 10 * time.Second
+		}
+		// Long before: settled, and not to be delivered again.
+		g.put(100)
+		r := w.start(nil, failover)
+		w.awaitAll(time.Minute, 1)
+		w.rotate()
+		time.Sleep(time.Hour)
+		g.put(100)
+		w.awaitAll(time.Minute, 1)
+		time.Sleep(time.Minute)
+		w.rotate()
+		time.Sleep(10 * time.Minute)
+		r.crash()
+		g.put(100) // not read in the first region at all, and its new shards have no rows
+
+		settled := w.delivered()
+		w.service = far
+		r = w.start(nil, failover)
+		w.awaitAll(time.Minute, 1)
+		require.LessOrEqual(t, w.delivered()-settled, 200, "what was settled an hour before is left out")
+		require.Empty(t, w.gaps)
+		require.NotContains(t, w.calls, "LATEST")
+
+		// A restart over there goes on by its own rows.
+		before := w.delivered()
+		time.Sleep(10 * time.Second)
+		r.drain()
+		r = w.start(nil, failover)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, before, w.delivered())
+		r.drain()
+	})
+}
+
+// A pinned record holds the low watermark back, whatever the other shards do.
+func TestS2_TheLowWatermarkStaysBehindWhatIsNotSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 23}, 4)
+		w.begin(checkpoint.StartTrimHorizon)
+		failover := func(c *Config) { c.Failover, c.Discovery = &Failover{}, 10*time.Second }
+		var got []held
+		time.Sleep(time.Minute)
+		w.put(1) // one shard
+		pinned := time.Now().Truncate(time.Second)
+		r := w.start(w.hold(&got), failover)
+		time.Sleep(time.Minute)
+		for range 5 {
+			w.put(100)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			w.mu.Lock()
+			batches := got
+			w.mu.Unlock()
+			for _, h := range batches[1:] {
+				require.NoError(t, h.ack(t.Context(), nil))
+			}
+			require.False(t, w.low().After(pinned), "%v is not settled, the watermark is at %v", pinned, w.low())
+		}
+		require.NoError(t, got[0].ack(t.Context(), nil))
+		time.Sleep(time.Minute)
+		require.True(t, w.low().After(pinned))
+		r.drain()
+	})
+}
+
+func (w *world) low() time.Time {
+	for name, row := range w.rows() {
+		if strings.HasSuffix(name, "/"+lowWatermark) {
+			low, err := secondCodec{}.Decode(row.Position)
+			require.NoError(w.t, err)
+			return low
+		}
+	}
+	return time.Time{}
+}
+
+// Without Failover another stream's rows are a stream that was replaced.
+func TestS4_AnotherStreamsRowsAreAGapUnlessFailoverIsAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 24}, 1)
+		w.begin(checkpoint.StartTrimHorizon)
+		w.put(1)
+		r := w.start(nil)
+		w.awaitAll(time.Minute, 1)
+		r.drain()
+		require.NoError(t, w.service.DisableStream(table))
+		time.Sleep(time.Second)
+		_, err := w.service.EnableStream(table)
+		require.NoError(t, err)
+		r = w.start(nil)
+		<-r.done
+		require.ErrorIs(t, r.err, shards.ErrGap)
+		r.crash()
+	})
+}
