@@ -39,13 +39,12 @@ type sim struct {
 	sink      map[int]int          // last version written, as a sink without versions has it
 	seen      map[int]map[int]bool // versions delivered by anybody, ever
 	discarded map[int]bool
-	discards  uint64
 
 	attempts, crashes, hooks int
-	mu                       sync.Mutex
+	mu                       sync.Mutex // the hook runs beside the driver
+	faultMu                  sync.Mutex
 	faults                   []string // broken invariants
 	redeliver                bool
-	zombies                  []*attempt
 	keepZombies              bool
 	noMoreFaults             bool
 }
@@ -62,8 +61,8 @@ func newSim(pick choose, keys int) *sim {
 }
 
 func (s *sim) broken(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.faultMu.Lock()
+	defer s.faultMu.Unlock()
 	s.faults = append(s.faults, fmt.Sprintf(format, args...))
 }
 
@@ -77,7 +76,6 @@ type attempt struct {
 	rd       *Redelivering[page]
 	read     ReadFunc[page]
 	out      []*handed
-	settled  int // by this attempt's gate, counted by hand
 	given    int
 	badHooks int // calls of the hook that fail: drawn beforehand, it runs in a goroutine
 }
@@ -142,6 +140,8 @@ func (a *attempt) checkRead(half Phase) {
 
 // checkHook is the completion hook.
 func (a *attempt) checkHook(context.Context, Summary) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.hooks++
 	st := a.rows()
 	if st.Complete != st.Segments || len(st.Waiting) > 0 {
@@ -170,6 +170,24 @@ func (a *attempt) open(half Phase) (n int) {
 		}
 	}
 	return n
+}
+
+// delivered reports whether the whole log was read and nothing is out.
+func (a *attempt) delivered(half Phase) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open(half) > 0 {
+		return false
+	}
+	for _, c := range a.w.tail(0, a.w.size()) {
+		if !a.seen[c.key][c.version] && !a.discarded[c.key] {
+			from, _ := strconv.Atoi(a.rows().Plan.Anchor)
+			if slices.Contains(a.w.tail(from, a.w.size()), c) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // step does one thing; false: the attempt is over.
@@ -202,7 +220,9 @@ func (a *attempt) readOne() bool {
 	switch {
 	case err == nil:
 		a.given++
+		a.mu.Lock()
 		a.out = append(a.out, &handed{page: b, ack: ack})
+		a.mu.Unlock()
 	case errors.Is(err, ErrFlush), errors.Is(err, context.DeadlineExceeded):
 		a.deliverOne()
 	case errors.Is(err, errDead):
@@ -223,8 +243,10 @@ func (a *attempt) readOne() bool {
 // deliverOne delivers, discards or refuses the oldest batch of some lane: a
 // downstream keeps the order of a lane.
 func (a *attempt) deliverOne() {
+	a.mu.Lock()
 	a.out = slices.DeleteFunc(a.out, func(h *handed) bool { return h.done })
 	if len(a.out) == 0 {
+		a.mu.Unlock()
 		return
 	}
 	h := a.out[a.pick(len(a.out))]
@@ -234,49 +256,42 @@ func (a *attempt) deliverOne() {
 			break
 		}
 	}
-	ctx := context.Background()
-	if !a.noMoreFaults && a.pick.chance(4) {
-		err := h.ack(ctx, errors.New("test: refused"))
-		if a.rd != nil || a.cfg.Nack == DiscardNacked && err == nil {
-			h.done = true // it comes again, or is settled
-			if a.cfg.Nack == DiscardNacked && a.rd == nil {
-				a.drop(h)
-			}
-		}
-		return
+	var word error
+	switch {
+	case a.noMoreFaults:
+	case a.pick.chance(4):
+		word = errors.New("test: refused")
+	case h.half == Backfilling && a.pick.chance(12):
+		word = Discard(nil)
 	}
-	if !a.noMoreFaults && a.pick.chance(12) {
-		if h.half == Backfilling && h.ack(ctx, Discard(nil)) == nil {
-			h.done = true
-			a.drop(h)
-		}
-		return
-	}
+	dropped := Discarded(word) || word != nil && a.cfg.Nack == DiscardNacked && a.rd == nil
+	// Noted before the ack: the hook may run the moment it is given.
+	h.done = word == nil || dropped || a.rd != nil
 	for _, row := range h.rows {
-		a.sink[row.key] = row.version
-		if a.seen[row.key] == nil {
-			a.seen[row.key] = map[int]bool{}
+		switch {
+		case dropped:
+			a.discarded[row.key] = true
+		case word == nil:
+			a.sink[row.key] = row.version
+			if a.seen[row.key] == nil {
+				a.seen[row.key] = map[int]bool{}
+			}
+			a.seen[row.key][row.version] = true
 		}
-		a.seen[row.key][row.version] = true
 	}
-	h.done = true
-	switch err := h.ack(ctx, nil); {
-	case err == nil, errors.Is(err, errDead), errors.Is(err, ErrAttemptOver):
+	a.mu.Unlock()
+
+	err := h.ack(context.Background(), word)
+	switch {
+	case err == nil, errors.Is(err, errDead), errors.Is(err, ErrAttemptOver), word != nil:
 	case a.keepZombies && errors.Is(err, checkpoint.ErrFenced):
 	default:
 		a.broken("ack: %v", err)
 	}
-	if err := h.ack(ctx, nil); err == nil {
-		a.broken("a second ack of %s is accepted", h.BatchName())
-	}
-}
-
-func (a *attempt) drop(h *handed) {
-	if h.half == Backfilling {
-		a.discards++
-	}
-	for _, row := range h.rows {
-		a.discarded[row.key] = true
+	if word == nil {
+		if err := h.ack(context.Background(), nil); err == nil {
+			a.broken("a second ack of %s is accepted", h.BatchName())
+		}
 	}
 }
 
@@ -341,7 +356,7 @@ func (s *sim) settleDown() {
 		if !a.step() {
 			break
 		}
-		if p := a.r.Phase(); p == Finished || p == Streaming && a.src.at >= s.w.size() && a.open(Streaming) == 0 && a.r.Stats().Stream.Outstanding == 0 {
+		if p := a.r.Phase(); p == Finished || p == Streaming && a.delivered(Streaming) && a.r.Stats().Stream.Outstanding == 0 {
 			break
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,9 +161,10 @@ func TestB2_HandoffWaitsForEveryBatchAndSegment(t *testing.T) {
 				c.Hooks.Stalled = func(s Stall) { stalls = append(stalls, s) }
 			})
 			batches := r.scanAll()
-			down := true
+			var down atomic.Bool
+			down.Store(true)
 			r.store.failOp = func(op string) error {
-				if down && strings.HasPrefix(op, "Save") {
+				if down.Load() && strings.HasPrefix(op, "Save") {
 					return errors.New("test: down")
 				}
 				return nil
@@ -172,7 +174,7 @@ func TestB2_HandoffWaitsForEveryBatchAndSegment(t *testing.T) {
 			require.Equal(t, Settling, r.r.Phase())
 			require.NotEmpty(t, stalls)
 			require.Error(t, stalls[0].LastErr)
-			down = false
+			down.Store(false)
 			require.ErrorIs(t, r.nextErr(5*time.Minute), context.DeadlineExceeded)
 			require.Equal(t, Streaming, r.r.Phase())
 			r.end()
