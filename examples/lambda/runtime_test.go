@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,14 +40,16 @@ type result struct {
 
 const invocationTimeout = 30 * time.Second
 
-// start runs binary with SOURCE and returns when the test may invoke it.
-func start(t *testing.T, binary, source string) *function {
+// start runs the program with SOURCE.
+func start(t *testing.T, source string) *function {
 	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
 	f := &function{next: make(chan []byte), done: make(chan result, 1), log: &logLines{}}
 	api := httptest.NewServer(f)
-	cmd := exec.Command(binary)
+	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(),
-		"AWS_LAMBDA_RUNTIME_API="+strings.TrimPrefix(api.URL, "http://"), "SOURCE="+source,
+		"AWS_LAMBDA_RUNTIME_API="+strings.TrimPrefix(api.URL, "http://"), "SOURCE="+source, asFunction+"=1",
 		"CLAIMS_TABLE=", "_LAMBDA_SERVER_PORT=")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -137,24 +138,14 @@ func (l *logLines) count(text string) int {
 	return n
 }
 
-// build compiles the program once for all tests.
-var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "lambda-example")
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(dir, "bootstrap")
-	out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return binary, nil
-})
+// asFunction makes the test binary the program: main runs in a process of its own
+// without being linked a second time.
+const asFunction = "RUN_AS_FUNCTION"
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if binary, err := build(); err == nil {
-		os.RemoveAll(filepath.Dir(binary))
+	if os.Getenv(asFunction) != "" {
+		main()
+		return
 	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
