@@ -71,8 +71,8 @@ func (f *Frontier[P]) check() error {
 		return fmt.Errorf("%d slots, %d moved, and not marked large", len(f.slots), len(f.moved))
 	}
 	// T8, by its number.
-	if len(f.slots)-1 > keepSlots && len(f.slots) > sparse*(n+1) {
-		return fmt.Errorf("%d slots kept for %d items", len(f.slots), n)
+	if kept := cap(f.slots); kept > max(2*keepSlots+1, 65) && kept > 2*sparse*(n+1) {
+		return fmt.Errorf("%d slots kept for %d items", kept, n)
 	}
 	return f.checkWaiting()
 }

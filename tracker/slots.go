@@ -97,7 +97,7 @@ func (f *Frontier[P]) shrinkLocked() {
 	if n >= len(f.slots)/sparse {
 		return
 	}
-	slots := make([]slot[P], 1, 1+max(4*n, 64))
+	slots := make([]slot[P], 1, 1+max(2*n, 64))
 	slots[0] = f.slots[0]
 	slots[0].before, slots[0].after = uint32(n), 0
 	f.moved = nil
