@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ackgate/ackgate/checkpoint"
@@ -159,4 +161,32 @@ func TestHungSaveEndsWithItsContext(t *testing.T) {
 		require.True(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
 		require.Equal(t, 3*time.Second, time.Since(begin))
 	})
+}
+
+// A write unit is 1 KB of item, names of attributes included.
+func TestAShardsRowIsOneWriteUnit(t *testing.T) {
+	s := streamtest.New(streamtest.Config{})
+	require.NoError(t, dynamostore.EnsureTable(t.Context(), s.Dynamo(), "checkpoints"))
+	store := dynamostore.New(s.Dynamo(), "checkpoints", dynamostore.ExpireAfter(dynamostore.FinishedShards(0)))
+	key := checkpoint.Key{Pipeline: "orders-to-search", Partition: "stream/2026-01-02T03:04:05.678/shardId-00000001767225600123-0a1b2c3d"}
+	cp, err := store.Claim(t.Context(), key, checkpoint.NewOwner("ip-10-0-123-45.ec2.internal"))
+	require.NoError(t, err)
+	cp.Position, cp.Complete, cp.Revision = strings.Repeat("9", 56), true, 1
+	cp.EventTime, cp.UpdatedAt = time.Now(), time.Now()
+	require.NoError(t, store.Save(t.Context(), cp))
+	size := 0
+	for name, value := range s.Items("checkpoints")[0] {
+		size += len(name)
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			size += len(v.Value)
+		case *types.AttributeValueMemberN:
+			size += (len(v.Value)+1)/2 + 1
+		case *types.AttributeValueMemberBOOL:
+			size++
+		default:
+			t.Fatalf("%s is %T", name, v)
+		}
+	}
+	require.Less(t, size, 350)
 }
