@@ -3,7 +3,9 @@ package checkpoint_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -87,6 +89,27 @@ func TestBegin_FreshAtMostOnce(t *testing.T) {
 		if fresh > 1 {
 			t.Fatalf("%d calls are fresh", fresh)
 		}
+	})
+}
+
+// Two that start at once both see an empty store; one of them creates the
+// origin, and only that one is fresh.
+func TestBegin_OneOfTwoAtOnceIsFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storetest.NewFaulty(checkpoint.NewMemory(), func(c storetest.Call) storetest.Fault {
+			return storetest.Fault{Delay: time.Second}
+		})
+		fresh := make([]*checkpoint.Freshness, 2)
+		errs := make([]error, 2)
+		var wg sync.WaitGroup
+		for i := range fresh {
+			wg.Go(func() {
+				_, fresh[i], errs[i] = checkpoint.Begin(t.Context(), store, "orders", checkpoint.Origin{Start: checkpoint.StartTrimHorizon})
+			})
+		}
+		wg.Wait()
+		require.NoError(t, errors.Join(errs...))
+		require.NotEqual(t, fresh[0].Use(), fresh[1].Use())
 	})
 }
 

@@ -107,13 +107,13 @@ func (c *Committer) open() []*lane {
 	return lanes
 }
 
-// freeze makes outstanding tickets stale, so that the frontiers move no more. A
-// completed one moves no more anyway, and must stay complete to be saved so.
+// freeze makes outstanding tickets stale, so that the frontiers move no more.
+// What is complete stays so, and is still to be saved.
 func (c *Committer) freeze(lanes []*lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range lanes {
-		if !l.gone && !l.src.completed() {
+		if !l.gone {
 			l.src.freeze()
 		}
 	}

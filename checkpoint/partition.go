@@ -34,7 +34,6 @@ type Partition[P any] struct {
 	durable   P
 	durableOK bool
 	pending   tracker.Snapshot[At[P]] // of the last draft
-	finished  bool                    // a draft was complete: it stays so, whatever Abandon does
 }
 
 // Open claims the partition for c and decodes where it stands. The claim fences
@@ -233,8 +232,7 @@ func (p *Partition[P]) draft() (draft, error) {
 	defer p.mu.Unlock()
 	s := p.frontier.Snapshot()
 	p.pending = s
-	p.finished = p.finished || s.Complete
-	d := draft{version: s.Version, settled: s.Settled, complete: p.finished}
+	d := draft{version: s.Version, settled: s.Settled, complete: s.Complete}
 	if !s.OK {
 		return d, nil
 	}

@@ -194,6 +194,25 @@ func TestC7_AHungWriteHoldsUpItsPartitionOnly(t *testing.T) {
 	}, checkpoint.Interval(time.Second), checkpoint.Parallel(2))
 }
 
+// The store is never asked for more than Parallel saves at once.
+func TestC7_NoMoreThanParallelSaves(t *testing.T) {
+	bubble(t, func(b *scene) {
+		t := b.T
+		b.faults = func(c storetest.Call) storetest.Fault {
+			if c.Op == storetest.OpSave {
+				return storetest.Fault{Delay: time.Second}
+			}
+			return storetest.Fault{}
+		}
+		for i := range 20 {
+			b.track(b.open(b.c, fmt.Sprint(i)), 1)[0].Ack()
+		}
+		began := time.Now()
+		require.NoError(t, b.c.Flush(t.Context()))
+		require.Equal(t, 7*time.Second, time.Since(began), "20 saves of a second each, 3 at a time")
+	}, checkpoint.Parallel(3))
+}
+
 // A flush stopped at the first error, and left the partitions behind it
 // unsaved.
 func TestC6_OnePartitionsFailureDoesNotStopTheOthers(t *testing.T) {
