@@ -53,9 +53,10 @@ func (d *demo) arguments() []string {
 	return []string{
 		"-table", tableName, "-pipeline", pipeline, "-endpoint", d.url, "-out", d.outFile(),
 		"-segments", fmt.Sprint(segments), "-page-size", "40",
-		// A slow sink and quick commits: at every moment much is read and not
-		// yet safe, so that a position that ran ahead would be caught.
-		"-linger", "60ms", "-commit-interval", "20ms", "-drain-timeout", "5s", "-progress", "1s",
+		// A slow sink, and commits as quick: at every moment some of what was
+		// read is not yet safe, so that a position that ran ahead would be
+		// caught, and some of what is safe is not yet saved, and comes twice.
+		"-linger", "100ms", "-commit-interval", "100ms", "-drain-timeout", "5s", "-progress", "1s",
 	}
 }
 

@@ -126,6 +126,7 @@ func (d *demo) kill(ctx context.Context, cancel context.CancelFunc) error {
 		}
 		defer c.kill()
 		last := i == len(points)
+		before := len(d.output.lines)
 		for {
 			if err := d.pause(ctx, c); err != nil {
 				return errors.Join(background.failure(), err)
@@ -137,7 +138,9 @@ func (d *demo) kill(ctx context.Context, cancel context.CancelFunc) error {
 				d.unclean = c.stop(ctx)
 				return background.failure()
 			}
-			if !last && (d.reached(points[i]) || d.output.idle() > patience) {
+			// A process is killed in the middle of work of its own.
+			working := len(d.output.lines) > before
+			if !last && (working && d.reached(points[i]) || d.output.idle() > patience) {
 				break
 			}
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ackgate/ackgate/backfill"
+	"github.com/ackgate/ackgate/backfill/tablescan"
 	"github.com/ackgate/ackgate/checkpoint"
 	"github.com/ackgate/ackgate/checkpoint/dynamostore"
 	"github.com/ackgate/ackgate/shards"
@@ -29,6 +31,7 @@ func final(err error) bool {
 	for _, end := range []error{
 		checkpoint.ErrBadRow, checkpoint.ErrFenced, backfill.ErrPlan, backfill.ErrSuperseded, backfill.ErrAnchorLost, backfill.ErrNacked,
 		backfill.ErrIncomplete, backfill.ErrStopped, backfill.ErrEnd,
+		tablescan.ErrTableGone, tablescan.ErrTableReplaced,
 		shards.ErrGap, streamreader.ErrStopped, streamreader.ErrStreamEnded, streamreader.ErrStreamGone, streamreader.ErrGivenUp, streamreader.ErrTerminal,
 	} {
 		if errors.Is(err, end) {
@@ -43,8 +46,10 @@ func (p *pipeline) explain(err error) error {
 	switch {
 	case err == nil || isInput(err) || errors.Is(err, context.Canceled):
 		return err
-	case errors.Is(err, checkpoint.ErrBadRow), errors.Is(err, backfill.ErrPlan):
-		return invalidErr(err, "nothing was changed; use the version that wrote it, or another -pipeline to start over", "a checkpoint row of pipeline %s in table %s cannot be read (%v)", p.o.Pipeline, p.o.CheckpointTable, err)
+	case errors.Is(err, checkpoint.ErrBadRow):
+		return p.badRow(err, checkpoint.ErrBadRow)
+	case errors.Is(err, backfill.ErrPlan):
+		return p.badRow(err, backfill.ErrPlan)
 	case errors.Is(err, dynamostore.ErrBadTable):
 		return invalidErr(err, "name another -checkpoint-table, which is created if it does not exist", "table %s cannot keep progress (%v)", p.o.CheckpointTable, err)
 	case errors.Is(err, dynamostore.ErrNoTable):
@@ -53,10 +58,19 @@ func (p *pipeline) explain(err error) error {
 		return fmt.Errorf("another process now runs pipeline %s, this one stops: run each pipeline once (%w)", p.o.Pipeline, err)
 	case errors.Is(err, backfill.ErrAnchorLost):
 		return fmt.Errorf("the backfill took longer than the stream keeps records, changes are missing: choose a new -pipeline and more -segments (%w)", err)
+	case errors.Is(err, tablescan.ErrTableGone), errors.Is(err, tablescan.ErrTableReplaced):
+		return fmt.Errorf("table %s was deleted or replaced while it was read: choose a new -pipeline for the new one (%w)", p.o.Table, err)
 	case errors.Is(err, shards.ErrGap):
 		return fmt.Errorf("the stream dropped records before this pipeline read them: choose a new -pipeline to read the table again (%w)", err)
 	case errors.Is(err, streamreader.ErrStreamGone), errors.Is(err, streamreader.ErrStreamEnded):
 		return fmt.Errorf("the stream of table %s was disabled: enable it and choose a new -pipeline, since changes in between are in no stream (%w)", p.o.Table, err)
 	}
 	return err
+}
+
+// badRow keeps of err what follows the sentinel: the row, and what is wrong with it.
+func (p *pipeline) badRow(err, sentinel error) error {
+	_, what, _ := strings.Cut(err.Error(), sentinel.Error()+": ")
+	return invalidErr(err, "nothing was changed; use the version that wrote it, or another -pipeline to start over",
+		"a checkpoint row of pipeline %s in table %s cannot be read (%s)", p.o.Pipeline, p.o.CheckpointTable, what)
 }

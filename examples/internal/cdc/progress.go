@@ -75,10 +75,11 @@ func (d display) run(stop <-chan struct{}, now func() status) {
 			d.show(s.line(before))
 			before = s
 		case <-stop:
-			s := now()
-			d.show(s.line(before))
-			if d.moving {
-				fmt.Fprintln(d.w)
+			if s := now(); s.rows+s.changes > 0 { // a run that failed at once has nothing to show
+				d.show(s.line(before))
+				if d.moving {
+					fmt.Fprintln(d.w)
+				}
 			}
 			return
 		}

@@ -28,7 +28,8 @@ func (p *pipeline) status() status {
 		}
 	}
 	if !s.streaming {
-		s.segments = int(p.feed.segments.Load())
+		progress := p.feed.scan.Progress()
+		s.segments, s.segmentsDone = progress.Segments, progress.SegmentsDone
 	}
 	if failing := p.failing.Load(); failing != nil {
 		s.trouble = *failing
