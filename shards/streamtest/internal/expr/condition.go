@@ -85,26 +85,53 @@ func (p *parser) negation() (node, error) {
 		return negated{a}, err
 	}
 	if p.accept("(") {
+		from := p.at
 		a, err := p.disjunction()
 		if err != nil {
 			return nil, err
+		}
+		if p.isGroup(from, p.at) {
+			return nil, fmt.Errorf("the expression has redundant parentheses")
 		}
 		return a, p.expect(")")
 	}
 	return p.predicate()
 }
 
+// isGroup reports whether the tokens from..to are one pair of parentheses and
+// what is in it.
+func (p *parser) isGroup(from, to int) bool {
+	depth := 0
+	for i := from; i < to; i++ {
+		switch t := p.tokens[i]; {
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			depth--
+		}
+		if depth == 0 {
+			return i > from && i == to-1
+		}
+	}
+	return false
+}
+
+// conditionFunctions are the functions that are conditions, with their operands.
 var conditionFunctions = map[string]int{
 	"attribute_exists": 1, "attribute_not_exists": 1, "attribute_type": 2, "begins_with": 2, "contains": 2,
 }
 
 func (p *parser) predicate() (node, error) {
 	if t := p.peek(); t.kind == word && p.tokens[p.at+1].is("(") && t.text != "size" {
-		want, ok := conditionFunctions[t.text]
-		if !ok {
+		if conditionFunctions[t.text] == 0 {
 			return nil, fmt.Errorf("invalid function name; function: %s", t.text)
 		}
-		return p.call(want)
+		name := p.next().text
+		args, err := p.operands()
+		if err != nil {
+			return nil, err
+		}
+		return call{name, args}.checked()
 	}
 	a, err := p.operand()
 	if err != nil {
@@ -113,7 +140,10 @@ func (p *parser) predicate() (node, error) {
 	switch t := p.next(); {
 	case t.kind == punct && strings.Contains(" = <> < <= > >= ", " "+t.text+" "):
 		b, err := p.operand()
-		return compare{t.text, a, b}, err
+		if err != nil {
+			return nil, err
+		}
+		return compare{t.text, a, b}, distinct(t.text, a, b)
 	case t.keyword("BETWEEN"):
 		lo, err := p.operand()
 		if err != nil {
@@ -123,7 +153,10 @@ func (p *parser) predicate() (node, error) {
 			return nil, syntax(p.peek().text)
 		}
 		hi, err := p.operand()
-		return between{a, lo, hi}, err
+		if err != nil {
+			return nil, err
+		}
+		return between{a, lo, hi}.checked()
 	case t.keyword("IN"):
 		list, err := p.operands()
 		if len(list) > 100 {
@@ -133,21 +166,6 @@ func (p *parser) predicate() (node, error) {
 	default:
 		return nil, syntax(t.text)
 	}
-}
-
-func (p *parser) call(want int) (node, error) {
-	name := p.next().text
-	args, err := p.operands()
-	if err != nil {
-		return nil, err
-	}
-	if len(args) != want {
-		return nil, fmt.Errorf("incorrect number of operands for operator or function; function: %s, number of operands: %d", name, len(args))
-	}
-	if _, ok := args[0].(path); !ok {
-		return nil, fmt.Errorf("operator or function requires a document path; function: %s", name)
-	}
-	return call{name, args}, nil
 }
 
 // operands reads a parenthesised, comma separated list.
@@ -184,10 +202,7 @@ func (p *parser) operand() (operand, error) {
 		if len(args) != 1 {
 			return nil, fmt.Errorf("incorrect number of operands for operator or function; function: size, number of operands: %d", len(args))
 		}
-		if _, ok := args[0].(path); !ok {
-			return nil, fmt.Errorf("operator or function requires a document path; function: size")
-		}
-		return size{args[0]}, nil
+		return size{args[0]}.checked()
 	}
 	return p.path()
 }

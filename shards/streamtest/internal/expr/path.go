@@ -67,6 +67,19 @@ func (p path) within(q path) bool {
 	return true
 }
 
+// conflicts reports whether p takes for a list what q takes for a map.
+func (p path) conflicts(q path) bool {
+	for i := range min(len(p), len(q)) {
+		if p[i].list != q[i].list {
+			return true
+		}
+		if p[i] != q[i] {
+			return false
+		}
+	}
+	return false
+}
+
 func (p *parser) path() (path, error) {
 	first, err := p.pathName()
 	if err != nil {

@@ -82,6 +82,9 @@ func (s *Scope) Update(text string) (*Update, error) {
 func (u *Update) overlap() error {
 	for i, a := range u.actions {
 		for _, b := range u.actions[:i] {
+			if a.at.conflicts(b.at) {
+				return fmt.Errorf("two document paths conflict with each other; must remove or rewrite one of these paths; path one: [%v], path two: [%v]", b.at, a.at)
+			}
 			if a.at.within(b.at) || b.at.within(a.at) {
 				return fmt.Errorf("two document paths overlap with each other; must remove or rewrite one of these paths; path one: [%v], path two: [%v]", b.at, a.at)
 			}
@@ -154,16 +157,33 @@ func (p *parser) setAction() (action, error) {
 	if err := p.expect("="); err != nil {
 		return action{}, err
 	}
-	to, err := p.term()
+	to, err := p.sum()
+	return action{at: at, to: to}, err
+}
+
+// sum reads a term, or two joined by + or -.
+func (p *parser) sum() (term, error) {
+	a, err := p.term()
 	if err != nil {
-		return action{}, err
+		return nil, err
 	}
-	if t := p.peek(); t.is("+") || t.is("-") {
-		p.next()
-		b, err := p.term()
-		return action{at: at, to: sum{to, b, t.text == "-"}}, err
+	t := p.peek()
+	if !t.is("+") && !t.is("-") {
+		return a, nil
 	}
-	return action{at: at, to: to}, nil
+	p.next()
+	b, err := p.term()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range [2]term{a, b} {
+		if l, ok := o.(plain); ok {
+			if err := onlyTypes(t.text, l.o, "N"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sum{a, b, t.text == "-"}, nil
 }
 
 func (p *parser) removeAction() (action, error) {
@@ -201,20 +221,26 @@ func (p *parser) byValue() (action, error) {
 }
 
 func (p *parser) term() (term, error) {
-	t := p.peek()
-	if t.kind != word || !p.tokens[p.at+1].is("(") {
-		if t.kind == valued {
-			o, err := p.operand()
-			return plain{o}, err
-		}
-		at, err := p.path()
-		return plain{at}, err
-	}
-	p.at += 2
 	if p.depth++; p.depth > 300 {
 		return nil, fmt.Errorf("the expression is nested too deeply")
 	}
 	defer func() { p.depth-- }()
+	t := p.peek()
+	switch {
+	case p.accept("("):
+		inner, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		return inner, p.expect(")")
+	case t.kind == valued:
+		o, err := p.operand()
+		return plain{o}, err
+	case t.kind != word || !p.tokens[p.at+1].is("("):
+		at, err := p.path()
+		return plain{at}, err
+	}
+	p.at += 2
 	switch t.text {
 	case "if_not_exists":
 		at, err := p.path()
@@ -229,7 +255,17 @@ func (p *parser) term() (term, error) {
 			return nil, err
 		}
 		b, err := p.lastArgument()
-		return listAppend{a, b}, err
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range [2]term{a, b} {
+			if l, ok := o.(plain); ok {
+				if err := onlyTypes(t.text, l.o, "L"); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return listAppend{a, b}, nil
 	}
 	return nil, fmt.Errorf("invalid function name; function: %s", t.text)
 }
