@@ -146,7 +146,8 @@ func (g *script) literal() types.AttributeValue {
 	case 2, 3:
 		return num(pick(g, "0", "1", "-1", "2", "9", "10", "1.5"))
 	case 4:
-		return &types.AttributeValueMemberBOOL{Value: g.IntN(2) == 0}
+		// Never false: dynalite takes a false attribute for one without a type.
+		return &types.AttributeValueMemberBOOL{Value: true}
 	case 5:
 		return &types.AttributeValueMemberSS{Value: pick(g, []string{"a"}, []string{"a", "b"}, []string{"c"})}
 	case 6:
@@ -190,7 +191,8 @@ func (g *script) condition(depth int) string {
 		lo, hi := pick(g, [2]string{"1", "9"}, [2]string{"-1", "10"})[0], "10"
 		return a + " BETWEEN " + g.value(num(lo)) + " AND " + g.value(num(hi))
 	case 6:
-		return a + " IN (" + g.value(g.literal()) + ", " + g.value(g.literal()) + ")"
+		// Scalars only: dynalite finds no list equal to another here.
+		return a + " IN (" + g.value(pick(g, str("a"), num("1"))) + ", " + g.value(pick(g, str("b"), num("9.0"))) + ")"
 	default:
 		v := pick(g, str("a"), str("b"), num("2"), num("10"))
 		return a + " " + pick(g, "=", "<>", "<", "<=", ">", ">=") + " " + g.value(v)
@@ -215,7 +217,8 @@ func (g *script) update() string {
 	if g.IntN(3) == 0 {
 		clauses = append(clauses, "ADD "+take()+" "+g.value(pick[types.AttributeValue](g, num("1"), num("-2.5"), &types.AttributeValueMemberSS{Value: []string{"b", "c"}}, &types.AttributeValueMemberNS{Value: []string{"1", "3"}})))
 	}
-	if g.IntN(6) == 0 && len(free) > 0 {
+	// Not beside a SET: dynalite lets a set copied by it share its members.
+	if len(clauses) == 0 && g.IntN(3) == 0 {
 		clauses = append(clauses, "DELETE "+take()+" "+g.value(pick[types.AttributeValue](g, &types.AttributeValueMemberSS{Value: []string{"a", "c"}}, &types.AttributeValueMemberNS{Value: []string{"1", "9"}})))
 	}
 	if len(clauses) == 0 {
