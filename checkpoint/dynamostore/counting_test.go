@@ -27,7 +27,7 @@ var quiet = checkpoint.Logger(slog.New(slog.DiscardHandler))
 // N·3600/T write requests an hour, one a commit, and an idle hour makes none.
 func TestOneWriteACommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const partitions, interval, busy = 20, 5 * time.Second, 10 * time.Minute
+		const partitions, interval, busy = 20, 5 * time.Second, 5 * time.Minute
 		s := streamtest.New(streamtest.Config{})
 		require.NoError(t, dynamostore.EnsureTable(t.Context(), s.Dynamo(), "checkpoints"))
 		var commits atomic.Int64

@@ -35,6 +35,7 @@ func all() []servers.Starter {
 func TestSuite(t *testing.T) {
 	for _, s := range all() {
 		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
 			server := start(t, s)
 			client := server.DynamoDB()
 			table := newTable(t, client)
