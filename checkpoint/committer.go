@@ -63,6 +63,12 @@ func (c *Committer) Pipeline() string { return c.pipeline }
 // Store is the store beneath.
 func (c *Committer) Store() Store { return c.store }
 
+func (c *Committer) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closing != nil
+}
+
 // register makes the lane known and starts the flusher if it is the first. An
 // older lane of the same partition is lost: the claim that made the new one has
 // fenced it already.

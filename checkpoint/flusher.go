@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// awaitedPause bounds the backoff while a Flush, Drain, Close or Ack waits for
+// the partition: the time that a shutdown has is often shorter than the backoff.
+const awaitedPause = 2 * time.Second
+
 // flusher starts the saves that are due, up to Parallel side by side. It is
 // the Committer's one lasting goroutine; a save gets one of its own, so that
 // one that hangs holds up only its partition.
@@ -154,7 +158,11 @@ func (c *Committer) afterSaveLocked(l *lane, d draft, err error) {
 	default:
 		l.failures++
 		l.failure = err
-		c.scheduleLocked(l, time.Now().Add(c.cfg.backoff.jittered(l.failures)))
+		pause := c.cfg.backoff.jittered(l.failures)
+		if len(l.waiting) > 0 {
+			pause = min(pause, awaitedPause)
+		}
+		c.scheduleLocked(l, time.Now().Add(pause))
 		tries := l.failures
 		report := c.outage.reportLocked(c, l)
 		c.mu.Unlock()

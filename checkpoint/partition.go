@@ -48,6 +48,9 @@ func Open[P any](ctx context.Context, c *Committer, partition string, codec Code
 	if err := key.Validate(); err != nil {
 		return nil, Resumed[P]{}, fmt.Errorf("checkpoint: open: %w", err)
 	}
+	if c.isClosed() {
+		return nil, Resumed[P]{}, ErrClosed // before the claim: it would fence somebody for nothing
+	}
 	row, err := c.store.Claim(ctx, key, NewOwner(c.cfg.owner))
 	if err != nil {
 		if ctx.Err() != nil {

@@ -590,6 +590,55 @@ func TestC5_AcksDoNotShortenTheBackoff(t *testing.T) {
 		checkpoint.Logger(slog.New(slog.NewTextHandler(&log, nil))))
 }
 
+// A shutdown has little time: the store that came back in it is found, however
+// long the outage was before.
+func TestC5_AShutdownIsNotTooLateForTheBackoff(t *testing.T) {
+	bubble(t, func(b *scene) {
+		t := b.T
+		b.faults = always(storetest.Throttled)
+		b.track(b.open(b.c, "a"), 1)[0].Ack()
+		time.Sleep(time.Hour)
+		time.AfterFunc(5*time.Second, func() { b.faults = nil })
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, b.c.Close(ctx))
+		require.Equal(t, "1", b.row("a").Position)
+	})
+}
+
+// Stats says what is stuck, since when, and why.
+func TestStats_NameTheStuckItem(t *testing.T) {
+	bubble(t, func(b *scene) {
+		t := b.T
+		q := b.open(b.c, "b")
+		p := b.open(b.c, "a")
+		tickets := b.track(p, 1, 2, 3)
+		tickets[0].Ack()
+		tickets[2].Ack()
+		tickets[1].Nack(errors.New("rejected"))
+		b.c.Stats()
+		time.Sleep(time.Minute)
+		stats := b.c.Stats()
+		require.Len(t, stats, 2)
+		require.Equal(t, q.Key(), stats[1].Key)
+		require.Zero(t, stats[1].OldestAge)
+		s := stats[0]
+		require.Equal(t, "1", s.Position)
+		require.Equal(t, "1", s.Durable)
+		require.False(t, s.Dirty)
+		require.Equal(t, 1, s.Outstanding)
+		require.Equal(t, time.Minute, s.OldestAge)
+		require.True(t, s.OldestNacked)
+		tickets[1].Discard()
+		require.Zero(t, b.c.Stats()[0].OldestAge)
+		require.Equal(t, "3", b.c.Stats()[0].Position)
+		require.True(t, b.c.Stats()[0].Dirty)
+		p.Seal()
+		<-p.Committed()
+		require.Len(t, b.c.Stats(), 1)
+	})
+}
+
 // A store that cannot be read, or a table that is missing, was taken for
 // "nothing there yet".
 func TestC8_AnUnreadableStoreIsNoFreshStart(t *testing.T) {
