@@ -19,6 +19,7 @@ import (
 type Client interface {
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 }
 
 // DefaultTTL outlives the retention of DynamoDB Streams and of a Kinesis stream
@@ -93,7 +94,15 @@ func (c *Claims) Claim(ctx context.Context, key string, lease time.Duration) (la
 	case !errors.As(err, &refused):
 		return lambdaids.Claim{}, 0, c.wrap(ctx, "claim", key, err)
 	}
-	if state, ok := refused.Item["state"].(*types.AttributeValueMemberS); ok && state.Value == stateApplied {
+	row := refused.Item
+	if len(row) == 0 { // some servers do not return what refused the write
+		out, err := c.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &c.cfg.Table, Key: c.key(key), ConsistentRead: aws.Bool(true)})
+		if err != nil {
+			return lambdaids.Claim{}, 0, c.wrap(ctx, "read the claim of", key, err)
+		}
+		row = out.Item
+	}
+	if state, ok := row["state"].(*types.AttributeValueMemberS); ok && state.Value == stateApplied {
 		return lambdaids.Claim{}, lambdaids.Applied, nil
 	}
 	return lambdaids.Claim{}, lambdaids.InFlight, nil

@@ -56,6 +56,27 @@ func TestAppliedKeysAreForgottenAfterTheTTL(t *testing.T) {
 	require.ErrorIs(t, c.Confirm(t.Context(), claim), lambdaids.ErrClaimLost)
 }
 
+// silent refuses writes without saying what stood in the way, as some servers do.
+type silent struct{ dynamoclaims.Client }
+
+func (s silent) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	in.ReturnValuesOnConditionCheckFailure = ""
+	return s.Client.UpdateItem(ctx, in, opts...)
+}
+
+func TestAppliedIsToldFromInFlightWithoutTheOldItem(t *testing.T) {
+	c := dynamoclaims.New(silent{table(t)}, dynamoclaims.Config{Table: "claims"})
+	claim, _, err := c.Claim(t.Context(), "k", time.Minute)
+	require.NoError(t, err)
+	_, state, err := c.Claim(t.Context(), "k", time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, lambdaids.InFlight, state)
+	require.NoError(t, c.Confirm(t.Context(), claim))
+	_, state, err = c.Claim(t.Context(), "k", time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, lambdaids.Applied, state)
+}
+
 // lossy repeats each write, as the SDK does when an answer was lost.
 type lossy struct{ dynamoclaims.Client }
 

@@ -5,8 +5,8 @@
 // It has the hash key "key" (S) and no range key. A row holds the claim's token
 // (S), its state (S: "claimed" or "applied"), lease_until (N, milliseconds) while
 // it is claimed, and expires_at (N, seconds): name the last one as the table's
-// time-to-live attribute. The function needs dynamodb:UpdateItem and
-// dynamodb:DeleteItem on it.
+// time-to-live attribute. The function needs dynamodb:UpdateItem, DeleteItem and
+// GetItem on it.
 //
 // # Guarantees
 //
