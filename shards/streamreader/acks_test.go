@@ -273,8 +273,8 @@ func TestS5_RowsOfOldShardsAreDeleted(t *testing.T) {
 			most = max(most, len(w.rows()))
 		}
 		w.awaitAll(time.Hour, 1)
-		// 2 shards, 6 rotations a day, kept for a day and a half after their end.
-		require.LessOrEqual(t, most, 2*(9+6))
+		// 2 shards, 6 rotations a day, and a listing an hour.
+		require.LessOrEqual(t, most, 2*(6+3))
 		require.Greater(t, most, 2*6, "not before they left the stream")
 		require.Empty(t, w.gaps)
 		r.crash()

@@ -50,11 +50,7 @@ func (r *Reader) probe(ctx context.Context) error {
 	missing := r.lineage.Missing()
 	r.mu.Unlock()
 	for _, id := range missing {
-		_, err := call(ctx, r, getShardIterator(r.cfg.Client), &dynamodbstreams.GetShardIteratorInput{
-			StreamArn:         &r.cfg.StreamARN,
-			ShardId:           &id,
-			ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
-		})
+		err := r.ask(ctx, id)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -72,6 +68,16 @@ func (r *Reader) probe(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// ask asks the service for one shard by name.
+func (r *Reader) ask(ctx context.Context, id string) error {
+	_, err := call(ctx, r, getShardIterator(r.cfg.Client), &dynamodbstreams.GetShardIteratorInput{
+		StreamArn:         &r.cfg.StreamARN,
+		ShardId:           &id,
+		ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+	})
+	return err
 }
 
 // trimmed is for a shard that neither a listing nor a probe knows.

@@ -49,9 +49,6 @@ func (r *Reader) wasRead(s *shard) {
 func (r *Reader) completed(s *shard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.doneAt[s.id]; !ok {
-		r.doneAt[s.id] = r.cfg.Now()
-	}
 	delete(r.shards, s.id)
 	delete(r.rows, s.id)
 	r.lineage.Complete(s.id)

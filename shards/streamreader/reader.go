@@ -48,7 +48,6 @@ type Reader struct {
 	shards  map[string]*shard
 	rows    map[string]checkpoint.Checkpoint // found at the start, by shard
 	ended   map[string]time.Time             // last event, or completion, of ended shards
-	doneAt  map[string]time.Time             // when a shard's completion was saved
 	cutoff  time.Time                        // see shards.Evidence
 	// The first discovery, while it lasts, if it has a Freshness.
 	fresh      bool
@@ -96,7 +95,6 @@ func New(cfg Config) (*Reader, error) {
 		rows:       make(map[string]checkpoint.Checkpoint),
 		pending:    1,
 		ended:      make(map[string]time.Time),
-		doneAt:     make(map[string]time.Time),
 	}, nil
 }
 

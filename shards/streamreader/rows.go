@@ -4,30 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ackgate/ackgate/checkpoint"
 	"github.com/ackgate/ackgate/shards"
 )
 
-// forget deletes the checkpoints that nothing needs any more. They outlive the
-// shard by half a retention, lest a listing that left it out was wrong.
+// forget deletes the checkpoints that nothing needs any more. That a shard was
+// left out of two listings is no proof that it left the stream, and a row deleted
+// too early would have the shard read again: so the service is asked.
 func (r *Reader) forget(ctx context.Context) error {
-	keep := r.cfg.Retention * 3 / 2
-	now := r.cfg.Now()
 	r.mu.Lock()
 	for id, s := range r.shards {
 		if s.hasPositionLocked() {
 			r.lineage.Durable(id)
 		}
 	}
-	ids := slices.DeleteFunc(r.lineage.Forgettable(), func(id string) bool {
-		done, ok := r.doneAt[id]
-		return ok && now.Sub(done) < keep
-	})
+	ids := r.lineage.Forgettable()
 	r.mu.Unlock()
 	for _, id := range ids {
+		if err := r.ask(ctx, id); ctx.Err() != nil {
+			return ctx.Err()
+		} else if shards.Classify(shards.GetShardIterator, code(err)) != shards.GapGone {
+			continue
+		}
 		err := r.cfg.Committer.Store().Delete(ctx, checkpoint.Key{Pipeline: r.cfg.Committer.Pipeline(), Partition: r.prefix + id})
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -39,7 +39,6 @@ func (r *Reader) forget(ctx context.Context) error {
 		r.mu.Lock()
 		if r.lineage.Forget(id) {
 			delete(r.ended, id)
-			delete(r.doneAt, id)
 		}
 		r.mu.Unlock()
 	}
@@ -95,7 +94,6 @@ func (r *Reader) judge(rows []checkpoint.Checkpoint) error {
 		}
 		r.lineage.Restore(id, row.Complete, row.Position != "")
 		if row.Complete {
-			r.doneAt[id] = row.UpdatedAt
 			if r.ended[id] = row.EventTime; row.EventTime.IsZero() {
 				r.ended[id] = row.UpdatedAt
 			}

@@ -142,7 +142,7 @@ func (s *shard) step(ctx context.Context) (end bool, err error) {
 	case s.idle == 0:
 		s.idle = s.r.cfg.Poll
 	default:
-		s.idle = min(s.idle*3/2, s.r.cfg.IdlePoll)
+		s.idle = min(s.idle*2, s.r.cfg.IdlePoll)
 	}
 	return s.iterator == "", nil
 }

@@ -26,6 +26,7 @@ type oracle struct {
 
 	written, settled, repeated    int
 	early, disorder, latest, gaps int
+	seen                          int // shards
 	longest                       time.Duration
 }
 
@@ -68,7 +69,15 @@ func (o *oracle) learn(list []streamtest.Shard) {
 	listed := make(map[string]bool, len(list))
 	for _, sh := range list {
 		listed[sh.ID] = true
+		if _, known := o.parents[sh.ID]; !known {
+			o.seen++
+		}
 		o.parents[sh.ID] = sh.Parent
+	}
+	for id := range o.parents {
+		if !listed[id] {
+			delete(o.parents, id)
+		}
 	}
 	for id, rs := range o.ofShard {
 		if listed[id] || o.open[id] > 0 || time.Since(rs[len(rs)-1].created) < 72*time.Hour {

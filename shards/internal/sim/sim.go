@@ -27,13 +27,13 @@ type Config struct {
 	Seed       uint64
 	Shards     int           // open at once; default 100
 	Duration   time.Duration // default 30 days
-	WriteEvery time.Duration // default 10 minutes
-	Burst      int           // records a write; default Shards/2
+	WriteEvery time.Duration // default 40 minutes
+	Burst      int           // records a write; default Shards
 	CrashEvery time.Duration // on average; default 12 hours
 	Order      shards.Order
 	Faults     float64       // share of calls that fail, of the store's too; default 0.02
-	IdlePoll   time.Duration // default 5 minutes
-	Discovery  time.Duration // default 5 minutes
+	IdlePoll   time.Duration // default 10 minutes
+	Discovery  time.Duration // default 10 minutes
 	Reshape    bool          // split now and then, on top of rotating
 }
 
@@ -71,14 +71,14 @@ func (r Report) Details() string {
 }
 
 func (c *Config) setDefaults() {
-	def(&c.Shards, 100)
+	def(&c.Shards, 25)
 	def(&c.Duration, 30*24*time.Hour)
-	def(&c.WriteEvery, 10*time.Minute)
-	def(&c.Burst, max(1, c.Shards/2))
+	def(&c.WriteEvery, 40*time.Minute)
+	def(&c.Burst, c.Shards)
 	def(&c.CrashEvery, 12*time.Hour)
 	def(&c.Faults, 0.02)
-	def(&c.IdlePoll, 5*time.Minute)
-	def(&c.Discovery, 5*time.Minute)
+	def(&c.IdlePoll, 10*time.Minute)
+	def(&c.Discovery, 10*time.Minute)
 }
 
 func def[T comparable](v *T, d T) {
@@ -168,7 +168,7 @@ func (s *simulation) run() {
 		}
 		if time.Now().After(crash) {
 			s.write()
-			time.Sleep(time.Duration(s.rng.Int64N(int64(15 * time.Second))))
+			s.inFlight()
 			if !s.restart() {
 				return
 			}
@@ -200,10 +200,18 @@ func (s *simulation) finish() {
 	s.report.Lost = o.written - o.settled
 	s.report.EarlyChildren, s.report.OutOfOrder = o.early, o.disorder
 	s.report.OnResume, s.report.Gaps = o.latest, o.gaps
-	s.report.Shards, s.report.Longest = len(o.parents), o.longest
+	s.report.Shards, s.report.Longest = o.seen, o.longest
 	calls := s.service.Calls()
 	s.report.GetRecords, s.report.DescribeStream = int(calls["GetRecords"].Calls), int(calls["DescribeStream"].Calls)
 	s.report.OverLimit = int(calls["GetRecords"].OverLimit + calls["DescribeStream"].OverLimit)
+}
+
+// inFlight waits until the sink holds something that it did not ack, and a little more.
+func (s *simulation) inFlight() {
+	for end := time.Now().Add(s.cfg.IdlePoll); time.Now().Before(end) && s.attempt.reader.Health().InFlight == 0; {
+		time.Sleep(time.Second)
+	}
+	time.Sleep(time.Duration(s.rng.Int64N(int64(10 * time.Second))))
 }
 
 func (s *simulation) soon() time.Time {

@@ -1,6 +1,6 @@
 // Command simshards runs the shard simulation and prints its verdict:
 //
-//	go run ./shards/internal/simshards -shards 100 -days 30 -seed 1
+//	go run ./shards/internal/simshards -shards 25 -days 30 -seed 1
 package main
 
 import (
@@ -17,10 +17,10 @@ import (
 func main() {
 	// Virtual time needs a test around it.
 	testing.Init()
-	shards := flag.Int("shards", 100, "shards open at once")
+	shards := flag.Int("shards", 25, "shards open at once")
 	days := flag.Int("days", 30, "virtual days")
 	seed := flag.Uint64("seed", 1, "decides everything that is left to chance")
-	idle := flag.Duration("idle", 5*time.Minute, "poll of an idle shard")
+	idle := flag.Duration("idle", 10*time.Minute, "poll of an idle shard")
 	flag.Parse()
 	cfg := sim.Config{Seed: *seed, Shards: *shards, Duration: time.Duration(*days) * 24 * time.Hour, IdlePoll: *idle, Reshape: true}
 	began := time.Now()
