@@ -144,13 +144,18 @@ func (d *demo) kill(ctx context.Context, cancel context.CancelFunc) error {
 				break
 			}
 		}
-		time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
+		// Anywhere in the cycle of read, fsync and save, which the poll above
+		// would otherwise always meet just after an fsync.
+		time.Sleep(time.Duration(r.Int64N(int64(cycle))))
 		c.kill()
 		if err := d.note(ctx, i+1); err != nil {
 			return err
 		}
 	}
 }
+
+// cycle is a little more than the pipeline takes from read to fsync.
+const cycle = 120 * time.Millisecond
 
 // patience is how long the output may stand still before the demo goes on.
 const patience = 5 * time.Second
