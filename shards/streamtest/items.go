@@ -155,6 +155,7 @@ func (s *Service) mutate(m mutation) (old, next Item, u *expr.Update, err error)
 	if err := value.CheckItem(next); err != nil {
 		return nil, nil, nil, invalid("One or more parameter values were invalid: %v", err)
 	}
+	value.Canonical(next)
 	if value.ItemSize(next) > maxItemSize {
 		return nil, nil, nil, invalid("Item size has exceeded the maximum allowed size")
 	}

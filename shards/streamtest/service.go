@@ -137,7 +137,9 @@ func (s *Service) Put(table string, item Item) (Change, error) {
 	if err != nil {
 		return Change{}, fmt.Errorf("streamtest: put into %s: %w", table, err)
 	}
-	return s.write(t, key, value.CopyItem(item), now, false), nil
+	own := value.CopyItem(item)
+	value.Canonical(own)
+	return s.write(t, key, own, now, false), nil
 }
 
 // Delete deletes the item of a key, or of any item with that key.

@@ -137,12 +137,10 @@ func wantCode(what, want string, err error) error {
 	return nil
 }
 
-// steps runs checks until one fails.
-func steps(fns ...func() error) error {
+// steps runs them all and joins what failed.
+func steps(fns ...func() error) (all error) {
 	for _, fn := range fns {
-		if err := fn(); err != nil {
-			return err
-		}
+		all = errors.Join(all, fn())
 	}
-	return nil
+	return all
 }

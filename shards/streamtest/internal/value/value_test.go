@@ -128,6 +128,18 @@ func TestKeysRefused(t *testing.T) {
 	require.Equal(t, a, b, "1 and 1.0 are one key")
 }
 
+func TestCanonicalNumbers(t *testing.T) {
+	item := value.Item{
+		"n": n("01.50"), "ns": &types.AttributeValueMemberNS{Value: []string{"1.0", "2"}}, "s": s("1.0"),
+		"l": &types.AttributeValueMemberL{Value: []value.Value{n("1e2"), &types.AttributeValueMemberM{Value: value.Item{"k": n("-0")}}}},
+	}
+	value.Canonical(item)
+	require.Equal(t, value.Item{
+		"n": n("1.5"), "ns": &types.AttributeValueMemberNS{Value: []string{"1", "2"}}, "s": s("1.0"),
+		"l": &types.AttributeValueMemberL{Value: []value.Value{n("100"), &types.AttributeValueMemberM{Value: value.Item{"k": n("0")}}}},
+	}, item)
+}
+
 func TestEqualAndCopy(t *testing.T) {
 	every := value.Item{
 		"s": s("x"), "n": n("1.0"), "b": &types.AttributeValueMemberB{Value: []byte{1, 2}}, "t": &types.AttributeValueMemberBOOL{Value: true},
