@@ -4,7 +4,7 @@ MODULES  := . bench examples integration tools
 FUZZTIME ?= 3s
 COUNT    ?= 5
 
-.PHONY: demo test check fmt vet staticcheck race arch32 fuzz snippets readme integration bench spec
+.PHONY: demo test check fmt vet staticcheck race arch32 fuzz snippets readme integration sim-shards sim-backfill bench spec
 
 demo: ## kill a real pipeline again and again and count what was lost
 	@cd examples && $(GO) run ./quickstart
@@ -47,7 +47,13 @@ readme: ## the README's commands, in a clean clone of what is committed
 integration: ## servers that we did not write, started and stopped here
 	@integration/servers/install.sh
 	@cd integration/stores && $(GO) test -tags integration -count 1 -timeout 600s # alone: go test then shows the line of each store
-	@cd integration && $(GO) test -tags integration -count 1 -timeout 600s ./servers/... ./ddbcdc/...
+	@cd integration && $(GO) test -tags integration -count 1 -timeout 600s $$($(GO) list -tags integration ./... | grep -v /stores)
+
+sim-shards: ## weeks of rotation, faults and crashes in virtual time
+	@$(GO) run ./shards/internal/simshards
+
+sim-backfill: ## pipelines that crash at every store operation
+	@$(GO) run ./backfill/internal/simbackfill
 
 bench: bench-tracker bench-checkpoint bench-shards bench-backfill bench-lambdaids ## everything below, one after another
 
