@@ -89,7 +89,7 @@ func TestC5_APositionThatCannotBeEncodedIsReported(t *testing.T) {
 func TestC7_ADeadStoreCostsMemoryByPartitionNotByAck(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.faults = hung("")
+		b.fail(hung(""))
 		const partitions, rounds = 100, 2000
 		atRest := runtime.NumGoroutine()
 		var open []*checkpoint.Partition[int]
@@ -123,7 +123,7 @@ func TestC7_ADeadStoreCostsMemoryByPartitionNotByAck(t *testing.T) {
 		heap, goroutines := measure()
 		require.Less(t, heap, heapBefore+1<<20, "%d acks while the store was down", partitions*rounds)
 		require.LessOrEqual(t, goroutines, atRest+1+4, "the flusher, and Parallel saves")
-		b.faults = nil
+		b.works()
 		require.NoError(t, b.c.Flush(t.Context()))
 		require.Equal(t, "2000", b.row("aa").Position)
 	}, checkpoint.Parallel(4))

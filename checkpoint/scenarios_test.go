@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,7 +31,7 @@ type ticket = tracker.Ticket[checkpoint.At[int]]
 type scene struct {
 	*testing.T
 	memory *checkpoint.Memory
-	faults func(storetest.Call) storetest.Fault
+	faults atomic.Pointer[storetest.Plan] // nil: none
 	store  *storetest.Faulty
 	c      *checkpoint.Committer
 }
@@ -39,14 +40,14 @@ func bubble(t *testing.T, run func(*scene), opts ...checkpoint.Option) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &scene{T: t, memory: checkpoint.NewMemory()}
 		b.store = storetest.NewFaulty(b.memory, func(c storetest.Call) storetest.Fault {
-			if b.faults == nil {
-				return storetest.Fault{}
+			if plan := b.faults.Load(); plan != nil {
+				return (*plan)(c)
 			}
-			return b.faults(c)
+			return storetest.Fault{}
 		})
 		b.c = b.committer(opts...)
 		t.Cleanup(func() { // in the bubble, and also after a failure
-			b.faults = nil
+			b.works()
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			defer cancel()
 			_ = b.c.Close(ctx)
@@ -55,6 +56,9 @@ func bubble(t *testing.T, run func(*scene), opts ...checkpoint.Option) {
 		run(b)
 	})
 }
+
+func (b *scene) fail(plan storetest.Plan) { b.faults.Store(&plan) }
+func (b *scene) works()                   { b.faults.Store(nil) }
 
 func (b *scene) committer(opts ...checkpoint.Option) *checkpoint.Committer {
 	opts = append([]checkpoint.Option{checkpoint.Logger(quiet)}, opts...)
@@ -178,7 +182,7 @@ func TestC7_OneWriteAnIntervalAndNoneWithoutProgress(t *testing.T) {
 func TestC7_AHungWriteHoldsUpItsPartitionOnly(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.faults = hung("stuck")
+		b.fail(hung("stuck"))
 		for _, name := range []string{"stuck", "a", "b"} {
 			b.track(b.open(b.c, name), 1)[0].Ack()
 		}
@@ -187,7 +191,7 @@ func TestC7_AHungWriteHoldsUpItsPartitionOnly(t *testing.T) {
 		require.Equal(t, "1", b.row("a").Position)
 		require.Equal(t, "1", b.row("b").Position)
 		require.Equal(t, "", b.row("stuck").Position)
-		b.faults = nil
+		b.works()
 		time.Sleep(checkpoint.DefaultSaveTimeout + time.Second)
 		synctest.Wait()
 		require.Equal(t, "1", b.row("stuck").Position, "the hung request ends, and is repeated")
@@ -198,12 +202,12 @@ func TestC7_AHungWriteHoldsUpItsPartitionOnly(t *testing.T) {
 func TestC7_NoMoreThanParallelSaves(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.faults = func(c storetest.Call) storetest.Fault {
+		b.fail(func(c storetest.Call) storetest.Fault {
 			if c.Op == storetest.OpSave {
 				return storetest.Fault{Delay: time.Second}
 			}
 			return storetest.Fault{}
-		}
+		})
 		for i := range 20 {
 			b.track(b.open(b.c, fmt.Sprint(i)), 1)[0].Ack()
 		}
@@ -218,12 +222,12 @@ func TestC7_NoMoreThanParallelSaves(t *testing.T) {
 func TestC6_OnePartitionsFailureDoesNotStopTheOthers(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.faults = func(c storetest.Call) storetest.Fault {
+		b.fail(func(c storetest.Call) storetest.Fault {
 			if c.Op == storetest.OpSave && c.Key.Partition == "3" {
 				return storetest.Fault{Kind: storetest.Throttled}
 			}
 			return storetest.Fault{}
-		}
+		})
 		for i := range 6 {
 			b.track(b.open(b.c, fmt.Sprint(i)), 1)[0].Ack()
 		}
@@ -249,12 +253,12 @@ func TestC5_TheLastWriteFailsAndNoAckWillEverCome(t *testing.T) {
 	for _, kind := range []storetest.Kind{storetest.Throttled, storetest.Hung, storetest.Lost, storetest.Late} {
 		bubble(t, func(b *scene) {
 			t := b.T
-			b.faults = func(c storetest.Call) storetest.Fault {
+			b.fail(func(c storetest.Call) storetest.Fault {
 				if c.Op == storetest.OpSave {
 					return storetest.Fault{Kind: kind, After: time.Hour}
 				}
 				return storetest.Fault{}
-			}
+			})
 			p := b.open(b.c, "a")
 			tickets := b.track(p, 1)
 			p.Seal()
@@ -269,7 +273,7 @@ func TestC5_TheLastWriteFailsAndNoAckWillEverCome(t *testing.T) {
 				t.Fatal("committed, and the store never said so")
 			default:
 			}
-			b.faults = nil
+			b.works()
 			<-p.Committed() // by itself
 			require.True(t, b.row("a").Complete)
 			require.Equal(t, "1", b.row("a").Position)
@@ -282,12 +286,12 @@ func TestC5_TheLastWriteFailsAndNoAckWillEverCome(t *testing.T) {
 func TestC2_AWriteThatArrivesLateChangesNothing(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.faults = func(c storetest.Call) storetest.Fault {
+		b.fail(func(c storetest.Call) storetest.Fault {
 			if c.Op == storetest.OpSave && c.N == 1 {
 				return storetest.Fault{Kind: storetest.Late, After: time.Hour}
 			}
 			return storetest.Fault{}
-		}
+		})
 		p := b.open(b.c, "a")
 		tickets := b.track(p, 1, 2)
 		tickets[0].Ack()
@@ -305,12 +309,12 @@ func TestC2_AWriteThatArrivesLateChangesNothing(t *testing.T) {
 func TestC2_RepeatingOnesOwnWriteIsNoTheft(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.faults = func(c storetest.Call) storetest.Fault {
+		b.fail(func(c storetest.Call) storetest.Fault {
 			if c.Op == storetest.OpSave && c.N <= 3 {
 				return storetest.Fault{Kind: storetest.Lost}
 			}
 			return storetest.Fault{}
-		}
+		})
 		p := b.open(b.c, "a")
 		b.track(p, 1)[0].Ack()
 		require.NoError(t, b.c.Flush(t.Context()))
@@ -425,12 +429,12 @@ func TestC5_TheSourceIsToldAfterTheSave(t *testing.T) {
 	bubble(t, func(inner *scene) {
 		b = inner
 		t := b.T
-		b.faults = func(c storetest.Call) storetest.Fault {
+		b.fail(func(c storetest.Call) storetest.Fault {
 			if c.Op == storetest.OpSave && c.N%2 == 1 {
 				return storetest.Fault{Kind: storetest.Kind(1 + c.N%4), After: time.Second}
 			}
 			return storetest.Fault{}
-		}
+		})
 		p := b.open(b.c, "a")
 		for i := range 5 {
 			b.track(p, i)[0].Ack()
@@ -439,7 +443,7 @@ func TestC5_TheSourceIsToldAfterTheSave(t *testing.T) {
 		}
 		require.Equal(t, []string{"0", "1", "2", "3", "4"}, told)
 
-		b.faults = nil
+		b.works()
 		b.track(p, 5)[0].Ack()
 		time.Sleep(checkpoint.DefaultInterval + time.Second)
 		require.Equal(t, "5", b.row("a").Position)
@@ -478,7 +482,7 @@ func TestC3_NothingIsSavedOnceAbandonHasReturned(t *testing.T) {
 	for _, release := range []bool{false, true} {
 		bubble(t, func(b *scene) {
 			t := b.T
-			b.faults = hung("")
+			b.fail(hung(""))
 			p := b.open(b.c, "a")
 			tickets := b.track(p, 1, 2)
 			tickets[0].Ack()
@@ -496,7 +500,7 @@ func TestC3_NothingIsSavedOnceAbandonHasReturned(t *testing.T) {
 			require.ErrorIs(t, p.Err(), want)
 			<-p.Lost()
 			require.False(t, tickets[1].Ack())
-			b.faults = nil
+			b.works()
 			before := b.saves()
 			require.NoError(t, b.c.Flush(t.Context()), "it owes nothing any more")
 			time.Sleep(time.Hour)
@@ -559,7 +563,7 @@ func TestC5_AcksDoNotShortenTheBackoff(t *testing.T) {
 	var log bytes.Buffer
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.faults = always(storetest.Throttled)
+		b.fail(always(storetest.Throttled))
 		p := b.open(b.c, "a")
 		for i := range 6000 {
 			b.track(p, i)[0].Ack()
@@ -578,7 +582,7 @@ func TestC5_AcksDoNotShortenTheBackoff(t *testing.T) {
 		require.Equal(t, "5999", stats[0].Position)
 		require.Equal(t, "", stats[0].Durable)
 
-		b.faults = nil
+		b.works()
 		began := time.Now()
 		require.NoError(t, b.c.Flush(t.Context()))
 		require.Zero(t, time.Since(began), "Flush does not wait for the backoff")
@@ -595,10 +599,10 @@ func TestC5_AcksDoNotShortenTheBackoff(t *testing.T) {
 func TestC5_AShutdownIsNotTooLateForTheBackoff(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.faults = always(storetest.Throttled)
+		b.fail(always(storetest.Throttled))
 		b.track(b.open(b.c, "a"), 1)[0].Ack()
 		time.Sleep(time.Hour)
-		time.AfterFunc(5*time.Second, func() { b.faults = nil })
+		time.AfterFunc(5*time.Second, func() { b.works() })
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		require.NoError(t, b.c.Close(ctx))
@@ -644,7 +648,7 @@ func TestStats_NameTheStuckItem(t *testing.T) {
 func TestC8_AnUnreadableStoreIsNoFreshStart(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.faults = func(storetest.Call) storetest.Fault { return storetest.Fault{Kind: storetest.Throttled} }
+		b.fail(func(storetest.Call) storetest.Fault { return storetest.Fault{Kind: storetest.Throttled} })
 		_, _, err := checkpoint.Open(t.Context(), b.c, "a", checkpoint.Integer[int]{})
 		require.ErrorIs(t, err, storetest.ErrThrottled)
 		require.ErrorContains(t, err, "orders/a")

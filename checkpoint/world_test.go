@@ -79,7 +79,6 @@ func worldCheck(processes int, rates storetest.Rates, actions []string, seen *ta
 			for range 2 {
 				rt.Repeat(chosen)
 			}
-			w.tally.during = w.j.saved
 			w.end()
 			seen.add(w.tally)
 		})
@@ -537,6 +536,9 @@ func (w *world) sweep() {
 // end stops the faults, and then whatever is held must become durable without
 // any further ack, and shut down without an error.
 func (w *world) end() {
+	w.j.mu.Lock()
+	w.tally.during = w.j.saved
+	w.j.mu.Unlock()
 	w.calm.Store(true)
 	for _, p := range w.procs {
 		p.store.Heal()
@@ -552,9 +554,7 @@ func (w *world) end() {
 	}
 	for _, a := range w.past {
 		for _, it := range a.items {
-			if !it.settled {
-				w.settle(a, it, it.ticket.Ack)
-			}
+			w.settle(a, it, it.ticket.Ack)
 		}
 		w.j.mu.Lock()
 		a.sealed = true
@@ -575,6 +575,8 @@ func (w *world) end() {
 		s.Settle()
 	}
 	w.check(w.T)
+	w.j.mu.Lock()
+	defer w.j.mu.Unlock()
 	for _, a := range w.past {
 		switch {
 		case a.fenced:
