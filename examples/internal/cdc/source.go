@@ -43,12 +43,12 @@ func openSource(ctx context.Context, o Options) (*source, error) {
 		return nil, err
 	}
 	s := &source{name: o.Table, endpoint: "AWS in " + cfg.Region}
-	var endpoint *string
 	if o.Endpoint != "" {
-		endpoint, s.endpoint = aws.String(o.Endpoint), o.Endpoint
+		s.endpoint = o.Endpoint
+		cfg.BaseEndpoint = &o.Endpoint // else what the AWS configuration says, AWS_ENDPOINT_URL included
 	}
-	s.tables = dynamodb.NewFromConfig(cfg, func(c *dynamodb.Options) { c.BaseEndpoint = endpoint })
-	s.streams = dynamodbstreams.NewFromConfig(cfg, func(c *dynamodbstreams.Options) { c.BaseEndpoint = endpoint })
+	s.tables = dynamodb.NewFromConfig(cfg)
+	s.streams = dynamodbstreams.NewFromConfig(cfg)
 	out, err := s.tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &o.Table})
 	if err != nil {
 		return nil, s.explain(err, "read table "+o.Table)
