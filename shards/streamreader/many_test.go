@@ -48,7 +48,7 @@ func converges(t *testing.T, callRate float64, within time.Duration) {
 		// Progress is to be seen early, long before the discovery has ended.
 		w.await(time.Minute, "a first record", func() bool { return w.delivered() > 0 })
 		w.awaitAll(within, 1)
-		w.await(5*time.Minute, "every open shard is being read", func() bool {
+		w.await(within, "every open shard is being read", func() bool {
 			c := r.reader.Health().Lineage
 			return c.Waiting == 0 && c.Complete == open*(generations-1) && c.Reading == open
 		})
