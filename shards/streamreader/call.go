@@ -59,7 +59,8 @@ func (t *trouble) after(ctx context.Context, r *Reader, op shards.Op, action sha
 	if action == shards.Terminal {
 		return fmt.Errorf("%w: %v of %s: %w", ErrTerminal, op, what, err)
 	}
-	if d := now.Sub(t.since); d > r.cfg.GiveUp {
+	// The count as well: back-pressure may lie between two failures.
+	if d := now.Sub(t.since); d > r.cfg.GiveUp && t.failures > 10 {
 		return fmt.Errorf("%w: %v of %s, %d times in %v, last: %w", ErrGivenUp, op, what, t.failures, d, err)
 	}
 	base := 200 * time.Millisecond

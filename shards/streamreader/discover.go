@@ -141,7 +141,7 @@ func (r *Reader) list(ctx context.Context) (added int, status types.StreamStatus
 			continue
 		}
 		t.clear()
-		added += r.observe(out.StreamDescription.Shards)
+		added += r.observe(out.StreamDescription.Shards, aws.ToTime(out.StreamDescription.CreationRequestDateTime))
 		status = out.StreamDescription.StreamStatus
 		// Only the missing cursor ends the listing: a page may be empty.
 		if cursor = out.StreamDescription.LastEvaluatedShardId; cursor == nil {
@@ -152,7 +152,7 @@ func (r *Reader) list(ctx context.Context) (added int, status types.StreamStatus
 }
 
 // observe takes in one page, and starts what became ready.
-func (r *Reader) observe(page []types.Shard) int {
+func (r *Reader) observe(page []types.Shard, created time.Time) int {
 	list := make([]shards.Shard, 0, len(page))
 	for _, sh := range page {
 		if aws.ToString(sh.ShardId) == "" {
@@ -172,6 +172,7 @@ func (r *Reader) observe(page []types.Shard) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.disc.pages++
+	r.created = created
 	r.disc.progress = r.cfg.Now()
 	r.disc.lastErr = nil
 	added := r.lineage.Observe(list...)

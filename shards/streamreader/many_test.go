@@ -177,6 +177,11 @@ const errNet = netError("read tcp: connection reset by peer")
 
 // Under back-pressure an iterator is replaced before it is too old to be used.
 func TestIteratorsAreRenewedUnderBackPressure(t *testing.T) {
+	t.Run("by the limit", func(t *testing.T) { renewsUnderBackPressure(t, 10) })
+	t.Run("by a slow caller", func(t *testing.T) { renewsUnderBackPressure(t, 1000) })
+}
+
+func renewsUnderBackPressure(t *testing.T, limit int64) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, streamtest.Config{}, 1)
 		w.begin(checkpoint.StartTrimHorizon)
@@ -185,7 +190,7 @@ func TestIteratorsAreRenewedUnderBackPressure(t *testing.T) {
 			time.Sleep(20 * time.Minute)
 			w.deliver(b)
 			_ = ack(t.Context(), nil)
-		}, func(c *Config) { c.PageLimit, c.MaxRecords = 10, 10 })
+		}, func(c *Config) { c.PageLimit, c.MaxRecords = 10, limit })
 		w.awaitAll(3*time.Hour, 1)
 		require.Zero(t, w.service.Calls()["GetRecords"].Failed, "no iterator was used after its 15 minutes")
 		require.Equal(t, 50, w.delivered())

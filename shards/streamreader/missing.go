@@ -3,6 +3,7 @@ package streamreader
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
@@ -29,10 +30,11 @@ func (r *Reader) owedSinceLocked(id string) time.Time {
 	if since.IsZero() || since.Before(r.cfg.Origin.Time) {
 		since = r.cfg.Origin.Time
 	}
-	if !r.cutoff.IsZero() {
-		if c := r.cutoff.Add(-r.margin()); c.After(since) {
-			since = c
-		}
+	if !since.IsZero() && since.Before(r.created) {
+		since = r.created
+	}
+	if c := r.cutoff.Add(-r.margin()); !r.cutoff.IsZero() && c.After(since) {
+		since = c
 	}
 	return since
 }
@@ -40,17 +42,37 @@ func (r *Reader) owedSinceLocked(id string) time.Time {
 // mayOwe reports whether a shard that is gone, unread, can have held records
 // that are owed: whatever was trimmed is older than the retention.
 func (r *Reader) mayOwe(id string) bool {
-	since := r.owedSince(id)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mayOweLocked(id)
+}
+
+func (r *Reader) mayOweLocked(id string) bool {
+	since := r.owedSinceLocked(id)
 	return !since.IsZero() && since.Before(r.cfg.Now().Add(-r.cfg.Retention))
 }
+
+// probes is how many shards are asked for at once: after a long time away each
+// line of the stream has a parent that is gone.
+const probes = 16
 
 // probe asks the service for each shard that a listing should have named.
 func (r *Reader) probe(ctx context.Context) error {
 	r.mu.Lock()
 	missing := r.lineage.Missing()
 	r.mu.Unlock()
-	for _, id := range missing {
-		err := r.ask(ctx, id)
+	answers := make([]error, len(missing))
+	var asking sync.WaitGroup
+	for i := range min(probes, len(missing)) {
+		asking.Go(func() {
+			for ; i < len(missing); i += probes {
+				answers[i] = r.ask(ctx, missing[i])
+			}
+		})
+	}
+	asking.Wait()
+	for i, id := range missing {
+		err := answers[i]
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -84,8 +106,7 @@ func (r *Reader) ask(ctx context.Context, id string) error {
 func (r *Reader) trimmed(ctx context.Context, id string) error {
 	r.mu.Lock()
 	row, found := r.rows[id]
-	lost := !r.settledElsewhere() && (found || r.cfg.Origin.Time.Before(r.cfg.Now().Add(-r.cfg.Retention)) && !r.cfg.Origin.Time.IsZero() &&
-		!r.lineage.AnyChildDurable(id))
+	lost := !r.settledElsewhere() && (found || r.mayOweLocked(id) && !r.lineage.AnyChildDurable(id))
 	r.mu.Unlock()
 	if lost {
 		g := shards.Gap{Shard: id, AfterTime: row.EventTime, Gone: true}

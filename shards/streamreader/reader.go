@@ -49,6 +49,7 @@ type Reader struct {
 	rows    map[string]checkpoint.Checkpoint // found at the start, by shard
 	ended   map[string]time.Time             // last event, or completion, of ended shards
 	cutoff  time.Time                        // see shards.Evidence
+	created time.Time                        // of the stream; nothing in it is older
 	// The first discovery, while it lasts, if it has a Freshness.
 	fresh      bool
 	freshUntil time.Time
@@ -236,8 +237,9 @@ func (r *Reader) Close(ctx context.Context) error {
 			errs = append(errs, err)
 		}
 	}
-	if r.low.part != nil {
-		if err := r.low.part.Release(ctx); err != nil && !errors.Is(err, checkpoint.ErrFenced) {
+	if low := r.low.part; low != nil {
+		r.low.part = nil
+		if err := low.Release(ctx); err != nil && !errors.Is(err, checkpoint.ErrFenced) {
 			errs = append(errs, err)
 		}
 	}

@@ -131,11 +131,12 @@ func (s *shard) step(ctx context.Context) (end bool, err error) {
 		return s.failed(ctx, op, err)
 	}
 	s.succeeded()
+	// Its age counts from here: handing the page out may take as long as the
+	// caller likes.
+	s.iterator, s.asked = aws.ToString(out.NextShardIterator), s.r.cfg.Now()
 	if err := s.deliver(ctx, p); err != nil {
 		return false, err
 	}
-	s.iterator = aws.ToString(out.NextShardIterator)
-	s.asked = s.r.cfg.Now()
 	switch {
 	case p.read > 0:
 		s.idle = 0
