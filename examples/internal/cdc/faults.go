@@ -38,7 +38,7 @@ func final(err error) bool {
 			return true
 		}
 	}
-	return false
+	return refusedByAWS(err) != nil
 }
 
 // explain says in one sentence, with a remedy, what the packages report.
@@ -46,6 +46,8 @@ func (p *pipeline) explain(err error) error {
 	switch {
 	case err == nil || isInput(err) || errors.Is(err, context.Canceled):
 		return err
+	case refusedByAWS(err) != nil:
+		return refusedByAWS(err)
 	case errors.Is(err, checkpoint.ErrBadRow):
 		return p.badRow(err, checkpoint.ErrBadRow)
 	case errors.Is(err, backfill.ErrPlan):

@@ -3,6 +3,7 @@ package cdc
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -69,15 +70,36 @@ func TestCredentialFaults(t *testing.T) {
 	refused(t, "no AWS region is set: give -region", "-table", "orders", "-pipeline", "p")
 
 	for code, says := range map[string]string{
-		"UnrecognizedClientException": "refuses the credentials (UnrecognizedClientException): check",
+		"UnrecognizedClientException": "the credentials are refused (UnrecognizedClientException): check",
 		"ExpiredTokenException":       "the credentials have expired: renew",
-		"AccessDeniedException":       "the credentials may not read table orders (not you): the IAM policy",
+		"AccessDeniedException":       "the credentials lack a right (not you): allow",
 	} {
 		aws := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"__type":"com.amazon.coral.service#` + code + `","message":"not you"}`))
 		}))
 		refused(t, says, "-table", "orders", "-pipeline", "p", "-endpoint", aws.URL)
+		aws.Close()
+	}
+}
+
+// TestRightsThatFailLater: the table may be described, but not scanned, or its
+// stream not read.
+func TestRightsThatFailLater(t *testing.T) {
+	awsEnv(t)
+	s, _ := serve(t, 10)
+	for _, action := range []string{"DynamoDB_20120810.Scan", "DynamoDBStreams_20120810.DescribeStream", "DynamoDB_20120810.CreateTable"} {
+		aws := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("X-Amz-Target") == action {
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = w.Write([]byte(`{"__type":"com.amazon.coral.service#AccessDeniedException","message":"not authorized to perform: ` + action + `"}`))
+				return
+			}
+			s.ServeHTTP(w, r)
+		}))
+		refused(t, "the credentials lack a right (not authorized to perform: "+action+"): allow",
+			"-table", "orders", "-pipeline", "without "+action, "-endpoint", aws.URL, "-out", filepath.Join(t.TempDir(), "o"),
+			"-checkpoint-table", "checkpoints-"+strings.ToLower(action), "-backfill="+fmt.Sprint(action != "DynamoDBStreams_20120810.DescribeStream"), "-drain-timeout", "1s")
 		aws.Close()
 	}
 }

@@ -55,8 +55,12 @@ func Run(ctx context.Context, o Options, stderr io.Writer) error {
 	stop := make(chan struct{})
 	var showing sync.WaitGroup
 	showing.Go(func() { newDisplay(stderr, o.Progress).run(stop, p.status) })
-	err = p.copy(ctx)
-	err = errors.Join(err, p.drain(ctx, err))
+	hard, cancel := deadline(ctx, o.DrainTimeout)
+	defer cancel()
+	err = p.copy(ctx, hard)
+	if left := p.drain(hard, err); err == nil {
+		err = left // else it is a consequence, and would hide the cause
+	}
 	close(stop)
 	showing.Wait()
 	return p.explain(err)
@@ -114,20 +118,41 @@ func (p *pipeline) connect(ctx context.Context) error {
 	return err
 }
 
+// deadline is a context that ends so long after ctx does.
+func deadline(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
+	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(after, cancel) })
+	return hard, func() { stop(); cancel() }
+}
+
 // copy moves batches from the source to the output until ctx ends. It never
 // acks: the output does, when a batch is safe.
-func (p *pipeline) copy(ctx context.Context) error {
+func (p *pipeline) copy(ctx, hard context.Context) error {
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // until the writer fails, or is closed by drain
+		<-p.writer.Failed()
+		cancel() // with everything in flight unacked, Read would wait for ever
+	}()
 	for failures := 0; ; {
-		b, ack, err := p.runner.Read(ctx)
+		b, ack, err := p.runner.Read(reading)
 		switch {
-		case ctx.Err() != nil:
-			if err != nil {
-				return nil
-			}
 		case err == nil:
 			failures = 0
-		case errors.Is(err, backfill.ErrFlush):
-			continue
+			p.inFlight.Add(1)
+			// Not with ctx: what was read before a stop is still delivered.
+			err = p.writer.Append(hard, b.lines, p.settle(b, ack))
+			if hard.Err() != nil {
+				return nil
+			}
+			if err != nil {
+				return errors.Join(&outputError{p.o.Out, err}, ack(ctx, err))
+			}
+		case p.writer.Err() != nil:
+			return &outputError{p.o.Out, p.writer.Err()}
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, backfill.ErrFlush): // -linger flushes
 		case final(err) || failures == maxFailures:
 			return err
 		default:
@@ -135,11 +160,6 @@ func (p *pipeline) copy(ctx context.Context) error {
 			if pause(ctx, time.Second<<failures) != nil {
 				return nil
 			}
-			continue
-		}
-		p.inFlight.Add(1)
-		if err := p.writer.Append(context.WithoutCancel(ctx), b.lines, p.settle(b, ack)); err != nil {
-			return errors.Join(&outputError{p.o.Out, err}, ack(ctx, err))
 		}
 	}
 }
@@ -166,8 +186,8 @@ func (p *pipeline) settle(b batch, ack backfill.AckFunc) jsonl.AckFunc {
 
 // drain ends a run: what was read is written and acked, what is acked is saved.
 // It gives up after -drain-timeout; what is not saved then comes again.
-func (p *pipeline) drain(ctx context.Context, failed error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.o.DrainTimeout)
+func (p *pipeline) drain(hard context.Context, failed error) error {
+	ctx, cancel := context.WithTimeout(hard, p.o.DrainTimeout)
 	defer cancel()
 	p.runner.Stop()
 	written := make(chan error, 1)
@@ -175,11 +195,8 @@ func (p *pipeline) drain(ctx context.Context, failed error) error {
 	var err error
 	select {
 	case err = <-written:
-		var said *outputError
-		if err != nil && !errors.As(failed, &said) {
+		if err != nil {
 			err = &outputError{p.o.Out, err}
-		} else {
-			err = nil
 		}
 	case <-ctx.Done():
 	}
@@ -196,7 +213,7 @@ func (p *pipeline) drain(ctx context.Context, failed error) error {
 // late turns a drain that ran out of time into a success: that is what its
 // limit is for, and nothing is lost.
 func late(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, backfill.ErrStopped) {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, backfill.ErrStopped) {
 		return nil
 	}
 	return err

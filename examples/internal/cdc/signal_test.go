@@ -88,7 +88,8 @@ func TestSignalsWithAStuckOutput(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer reader.Close()
-			p := launch(t, "-table", "orders", "-pipeline", tc.name, "-endpoint", url, "-out", pipe, "-drain-timeout", tc.drain)
+			p := launch(t, "-table", "orders", "-pipeline", tc.name, "-endpoint", url, "-out", pipe, "-drain-timeout", tc.drain,
+				"-segments", "16", "-page-size", "10") // enough pages to fill the queue before the output
 			if _, err := reader.Read(make([]byte, 1)); err != nil {
 				t.Fatal(err)
 			}

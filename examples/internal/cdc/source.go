@@ -108,19 +108,33 @@ func (s *source) explain(err error, doing string) error {
 	if errors.As(err, &missing) {
 		return invalidErr(err, "check -table, -region and the account of the credentials", "there is no table %s at %s", s.name, s.endpoint)
 	}
+	if said := refusedByAWS(err); said != nil {
+		return said
+	}
 	var api smithy.APIError
 	if !errors.As(err, &api) {
 		return invalidErr(err, "check -endpoint, -region and the network", "%s does not answer (%v)", s.endpoint, rootCause(err))
 	}
+	return fmt.Errorf("%s at %s: %w", doing, s.endpoint, err)
+}
+
+// refusedByAWS is a sentence for errors that only other credentials or rights
+// can mend, whichever package met them, and nil for others.
+func refusedByAWS(err error) error {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return nil
+	}
 	switch api.ErrorCode() {
 	case "UnrecognizedClientException", "InvalidSignatureException", "InvalidClientTokenId", "MissingAuthenticationTokenException", "IncompleteSignatureException":
-		return invalidErr(err, "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or the profile", "%s refuses the credentials (%s)", s.endpoint, api.ErrorCode())
+		return invalidErr(err, "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or the profile", "the credentials are refused (%s)", api.ErrorCode())
 	case "ExpiredTokenException", "ExpiredToken":
 		return invalidErr(err, "renew them, for instance with aws sso login", "the credentials have expired")
 	case "AccessDeniedException":
-		return invalidErr(err, "the IAM policy in doc/dynamostore.md lists what is needed", "the credentials may not %s (%s)", doing, api.ErrorMessage())
+		return invalidErr(err, "allow DescribeTable and Scan on the table, DescribeStream, GetShardIterator and GetRecords on its stream, and what doc/dynamostore.md lists on the checkpoint table",
+			"the credentials lack a right (%s)", api.ErrorMessage())
 	}
-	return fmt.Errorf("%s at %s: %w", doing, s.endpoint, err)
+	return nil
 }
 
 // rootCause is the innermost error: what the operating system said, without
