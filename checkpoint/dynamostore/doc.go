@@ -35,8 +35,8 @@
 //
 //   - Every read is strongly consistent, the question whether a pipeline has any
 //     row included.
-//   - Every write is one conditional UpdateItem that names the attributes it
-//     changes. There is no PutItem: a claim cannot erase a position, a late save
+//   - Every write but Delete is one conditional UpdateItem that names the
+//     attributes it changes. There is no PutItem: a claim cannot erase a position, a late save
 //     cannot restore an old owner.
 //   - A save applies while the fence and the owner are those of its Claim and
 //     no higher revision stands. An equal one is accepted again, so a write whose
