@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/ackgate/ackgate/checkpoint"
 	"github.com/ackgate/ackgate/checkpoint/dynamostore"
 	"github.com/ackgate/ackgate/shards/streamtest"
@@ -20,7 +22,7 @@ const pipeline = "orders-to-file"
 type demo struct {
 	items, changes, kills int
 	seed                  uint64
-	limit                 time.Duration
+	during, limit         time.Duration
 	dir                   string
 
 	temporary bool // dir is ours, and is removed after a success
@@ -92,16 +94,13 @@ func (d *demo) prepare() error {
 	}
 	d.writers = &writers{service: d.service}
 	d.watcher = &watcher{
-		store:    dynamostore.New(d.service.Dynamo(), checkpointTable),
+		store:    dynamostore.New(dynamodb.NewFromConfig(d.service.AWSConfig()), checkpointTable),
 		pipeline: pipeline, output: d.outFile(), seen: map[string]checkpoint.Checkpoint{},
 	}
 	d.output = newOutput(d.outFile())
 	d.killed = map[bool]int{}
 	return nil
 }
-
-// writeFor is how long the writers take for their changes.
-const writeFor = 13 * time.Second
 
 // kill runs the pipeline beside the writers, kills it at the planned points,
 // and returns once it has delivered everything or stands still.
@@ -111,7 +110,7 @@ func (d *demo) kill(ctx context.Context, cancel context.CancelFunc) error {
 	writing, stopWriting := context.WithCancel(ctx)
 	background.run(func() error {
 		defer stopWriting()
-		d.writers.run(ctx, d.changes-earlyChanges, d.items, writeFor, "late", d.random)
+		d.writers.run(ctx, d.changes-earlyChanges, d.items, d.during, "late", d.random)
 		return nil
 	})
 	background.run(func() error { return reshard(writing, d.service, d.random(1)) })
@@ -190,7 +189,7 @@ func killPoints(r *rand.Rand, kills, items, changes int) []killPoint {
 }
 
 func within(r *rand.Rand, i, n, total int) int {
-	stretch := float64(total) / (float64(n) + 0.5)
+	stretch := float64(total) / float64(n+1)
 	return int(stretch * (float64(i) + 0.1 + 0.9*r.Float64()))
 }
 

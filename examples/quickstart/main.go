@@ -47,6 +47,7 @@ func main() {
 	flag.IntVar(&d.changes, "changes", 15_000, "changes made while it runs")
 	flag.IntVar(&d.kills, "kills", 5, "how often it is killed; at least two in each phase")
 	flag.Uint64Var(&d.seed, "seed", uint64(time.Now().UnixNano())%1_000_000, "of all random choices")
+	flag.DurationVar(&d.during, "during", 13*time.Second, "spread the changes over this long")
 	flag.DurationVar(&d.limit, "limit", 55*time.Second, "give up after this long")
 	flag.StringVar(&d.dir, "dir", "", "keep the output and the log of the pipeline here (default: a temporary folder)")
 	flag.Parse()

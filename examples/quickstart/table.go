@@ -26,10 +26,12 @@ func newTable(seed uint64, items int) (*streamtest.Service, error) {
 	s := streamtest.New(streamtest.Config{
 		Seed: seed,
 		// What makes the real service hard: a child listed before its parent,
-		// answers without records, a millisecond or more a call.
+		// answers without records, calls that fail, and calls that were done
+		// although their answer was lost.
 		Inconsistency: streamtest.Inconsistency{Window: 500 * time.Millisecond, Chance: 0.2},
 		EmptyPages:    0.1,
 		Latency:       4 * time.Millisecond,
+		Faults:        map[string]streamtest.FaultRates{"*": {Throttle: 0.01, Internal: 0.005, Cut: 0.005, LostAnswer: 0.01}},
 	})
 	err := s.CreateTable(streamtest.Table{Name: tableName, Hash: "id", View: types.StreamViewTypeNewAndOldImages, Shards: 4})
 	if err != nil {
@@ -58,12 +60,13 @@ func itemOf(id, version string) streamtest.Item {
 // scanOrder asks the service where a scan meets each item, before anything changes.
 func scanOrder(ctx context.Context, s *streamtest.Service) (map[string]place, error) {
 	places := map[string]place{}
+	table := dynamodb.NewFromConfig(s.AWSConfig()) // the SDK's client repeats what fails
 	for i := range segments {
 		in := &dynamodb.ScanInput{
 			TableName: aws.String(tableName), Segment: aws.Int32(int32(i)), TotalSegments: aws.Int32(segments),
 		}
 		for n := 0; ; {
-			out, err := s.Dynamo().Scan(ctx, in)
+			out, err := table.Scan(ctx, in)
 			if err != nil {
 				return nil, err
 			}

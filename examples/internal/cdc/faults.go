@@ -29,6 +29,7 @@ func (e *outputError) Unwrap() error { return e.err }
 // final reports whether reading again cannot mend err.
 func final(err error) bool {
 	for _, end := range []error{
+		errUnwritable,
 		checkpoint.ErrBadRow, checkpoint.ErrFenced, backfill.ErrPlan, backfill.ErrSuperseded, backfill.ErrAnchorLost, backfill.ErrNacked,
 		backfill.ErrIncomplete, backfill.ErrStopped, backfill.ErrEnd,
 		tablescan.ErrTableGone, tablescan.ErrTableReplaced,

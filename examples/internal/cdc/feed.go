@@ -64,7 +64,7 @@ func (f *feed) ReadBackfill(ctx context.Context) (batch, backfill.AckFunc, error
 	for _, attributes := range page.Items {
 		item, err := jsonl.TableItem(attributes)
 		if err != nil {
-			return batch{}, nil, errors.Join(err, ack(ctx, err))
+			return batch{}, nil, unwritable(ctx, ack, err)
 		}
 		keys := jsonl.Item{}
 		for _, name := range f.source.keys {
@@ -88,7 +88,7 @@ func (f *feed) ReadStream(ctx context.Context) (batch, backfill.AckFunc, error) 
 	for _, r := range records.Records {
 		line, err := streamLine(records.ShardID, r)
 		if err != nil {
-			return batch{}, nil, errors.Join(err, ack(ctx, err))
+			return batch{}, nil, unwritable(ctx, ack, err)
 		}
 		b.lines = append(b.lines, line)
 	}
@@ -98,6 +98,14 @@ func (f *feed) ReadStream(ctx context.Context) (batch, backfill.AckFunc, error) 
 		f.readAt.Store(now.UnixNano())
 	}
 	return b, ack, nil
+}
+
+// errUnwritable is an item that the output has no form for.
+var errUnwritable = errors.New("an item cannot be written as JSON")
+
+// unwritable leaves the batch unsettled: it comes again to a program that knows better.
+func unwritable(ctx context.Context, ack func(context.Context, error) error, err error) error {
+	return fmt.Errorf("%w: %w", errUnwritable, errors.Join(err, ack(ctx, err)))
 }
 
 // Close saves what is settled and gives shards and segments up.

@@ -104,3 +104,61 @@ func TestSecondProcessTakesOver(t *testing.T) {
 		t.Errorf("the older one: exit %d: %s", code, older.said())
 	}
 }
+
+// TestLatestIsTakenOnce: a stream-only pipeline at latest leaves out what was
+// there before; after a kill it resumes, and what came meanwhile is not left out.
+func TestLatestIsTakenOnce(t *testing.T) {
+	awsEnv(t)
+	s, url := serve(t, 5)
+	out := filepath.Join(t.TempDir(), "orders.jsonl")
+	follow := jsonl.NewFollower(out)
+	got := map[string]bool{}
+	read := func() {
+		t.Helper()
+		lines, err := follow.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range lines {
+			id, _ := l.Keys["id"].(map[string]any)["S"].(string)
+			got[id] = true
+		}
+	}
+	args := []string{"-table", "orders", "-pipeline", "p", "-endpoint", url, "-out", out, "-backfill=false", "-start", "latest"}
+	n := 0
+	change := func() string { n++; id := fmt.Sprintf("later-%d", n); put(t, s, id); return id }
+	p := launch(t, args...)
+	p.until(t, "the first change", func() bool { change(); read(); return len(got) > 0 })
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+	read()
+	down := []string{change(), change(), change(), change()} // over both shards
+	p = launch(t, args...)
+	p.until(t, "what came while it was down", func() bool {
+		read()
+		for _, id := range down {
+			if !got[id] {
+				return false
+			}
+		}
+		return true
+	})
+	for id := range got {
+		if strings.HasPrefix(id, "item-") {
+			t.Errorf("%s is from before the pipeline began at latest", id)
+		}
+	}
+}
+
+// TestTrimHorizonReadsWhatIsRetained: without a backfill, the stream from its
+// oldest record on.
+func TestTrimHorizonReadsWhatIsRetained(t *testing.T) {
+	awsEnv(t)
+	_, url := serve(t, 5)
+	out := filepath.Join(t.TempDir(), "orders.jsonl")
+	p := launch(t, "-table", "orders", "-pipeline", "p", "-endpoint", url, "-out", out, "-backfill=false")
+	p.until(t, "five insertions", func() bool {
+		text, _ := os.ReadFile(out)
+		return strings.Count(string(text), `"event":"INSERT"`) == 5
+	})
+}

@@ -28,6 +28,7 @@ type pipeline struct {
 	writer    *jsonl.Writer
 
 	rows, changes, inFlight atomic.Int64
+	shards                  atomic.Int64           // being read, when last looked at
 	failing                 atomic.Pointer[string] // why progress is not saved
 }
 

@@ -17,7 +17,10 @@ func (p *pipeline) status() status {
 	}
 	if stream := p.feed.stream.Load(); stream != nil && s.streaming {
 		h := stream.Health()
-		s.shards = len(h.Shards)
+		if n := len(h.Shards); n > 0 { // none: closed, or not discovered yet
+			p.shards.Store(int64(n))
+		}
+		s.shards = int(p.shards.Load())
 		if h.DiscoveryError != nil {
 			s.trouble = "listing the shards fails: " + rootCause(h.DiscoveryError).Error()
 		}
