@@ -61,6 +61,8 @@
 //   - L12 A handler made by Dedup applies each record at least once, whatever crashes
 //     where; one made by DedupAtomic exactly once, while the claims last.
 //   - L14 A record that succeeds allocates nothing beyond its handler.
+//   - L15 With Concurrency, message groups, partitions, and the keys of Config.Key run
+//     side by side, each of them in order and one record at a time.
 //
 // # Non-guarantees
 //

@@ -160,6 +160,50 @@ func TestL4_AConcurrentShardStopsStartingBehindAFailure(t *testing.T) {
 	})
 }
 
+// Groups of a queue, partitions, and keys of a shard: side by side, each in order.
+func TestL15_LanesRunSideBySideAndEachInOrder(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		run  func(lambdaids.Handler[rec], lambdaids.Config[rec], []rec) error
+	}{
+		{"keys of a shard", func(h lambdaids.Handler[rec], cfg lambdaids.Config[rec], b []rec) error {
+			cfg.Key = recGroup
+			_, err := lambdaids.New(lambdaids.DynamoDB(recID), h, cfg).Process(context.Background(), b)
+			return err
+		}},
+		{"FIFO groups", func(h lambdaids.Handler[rec], cfg lambdaids.Config[rec], b []rec) error {
+			_, err := lambdaids.New(lambdaids.SQSFIFO(recID, recGroup), h, cfg).Process(context.Background(), b)
+			return err
+		}},
+		{"partitions", func(h lambdaids.Handler[rec], cfg lambdaids.Config[rec], b []rec) error {
+			src := lambdaids.Kafka(recGroup, func(r *rec) int64 { return int64(mustAtoi(r.id)) })
+			_, err := lambdaids.New(src, h, cfg).Process(context.Background(), b)
+			return err
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				batch := []rec{{"1", "a"}, {"2", "a"}, {"3", "b"}, {"4", "a"}, {"5", "b"}, {"6", "c"}}
+				begin := time.Now()
+				var mu sync.Mutex
+				started := map[string]time.Duration{}
+				require.NoError(t, tc.run(func(_ context.Context, r *rec) error {
+					mu.Lock()
+					started[r.id] = time.Since(begin)
+					mu.Unlock()
+					time.Sleep(time.Second)
+					return nil
+				}, lambdaids.Config[rec]{Concurrency: 3}, batch))
+				require.Equal(t, map[string]time.Duration{
+					"1": 0, "2": time.Second, "4": 2 * time.Second,
+					"3": 0, "5": time.Second,
+					"6": 0,
+				}, started)
+			})
+		})
+	}
+}
+
 func TestL5_AnswersAreListsWithoutDuplicates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genScenario(t)
