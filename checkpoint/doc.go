@@ -32,9 +32,10 @@
 //     as that save went. A failed save is repeated with backoff and jitter by
 //     the flusher itself and needs no further ack; Flush, Drain and Close
 //     return the error if it still fails when ctx ends.
-//   - C6 Flush returning nil means that the frontier as of the call is durable;
-//     Drain has waited for outstanding tickets as well. A cancelled ctx is a
-//     shutdown, not a failure, and is not logged.
+//   - C6 Flush returning nil means that the frontier, as of the call, of every
+//     partition then held is durable; Drain has waited for its outstanding
+//     tickets as well. A partition lost before is no longer held: Lost and Err
+//     say so. A cancelled ctx is a shutdown, not a failure, and is not logged.
 //   - C7 A store that is down costs memory in proportion to the partitions, not
 //     to the acks; it blocks no ack, and no shutdown beyond its ctx.
 //   - C8 A row that cannot be understood is an error that names its key and

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Flush saves what is settled as of the call and returns nil once it is
-// durable, its Committed hooks included (C6). A save that fails is repeated
+// Flush saves what is settled as of the call in the partitions held, and returns
+// nil once it is durable, its Committed hooks included (C6). A save that fails is repeated
 // until ctx ends; then the error of the store is returned, or ctx.Err() as it
 // is if no save failed. A partition that is lost on the way is an error that
 // wraps ErrFenced; the others are saved all the same.

@@ -76,8 +76,9 @@ type Store interface {
 var (
 	// ErrNotFound is returned by Store.Load.
 	ErrNotFound = errors.New("checkpoint: not found")
-	// ErrFenced is returned by Store.Save when a newer claim or save stands,
-	// and by Flush, Drain, Release, Ack and Err of a partition that met it.
+	// ErrFenced is returned by Store.Save when a newer claim or save stands. A
+	// partition that met it says so by Err and Ack, and to each Flush, Drain,
+	// Close and Release that was waiting for it.
 	ErrFenced = errors.New("checkpoint: fenced: a newer owner holds this partition, stop reading it")
 	// ErrComplete is returned by Store.Save for an incomplete row over a
 	// complete one.
