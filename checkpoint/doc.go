@@ -50,7 +50,7 @@
 // checkpoint, not the sink. Positions are compared by nobody: their order is
 // the order of tracking, so a caller that resumes before the position it was
 // given makes the durable position go back by its own hand. A Store that
-// ignores its context can hold up Abandon.
+// ignores its context can hold up Abandon and Release, though never Close.
 //
 // # Concurrency
 //

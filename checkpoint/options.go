@@ -132,6 +132,7 @@ type Hooks struct {
 	// CommitFailed runs after each failed try of a save, which will be tried
 	// again; tries counts them from 1.
 	CommitFailed func(key Key, err error, tries int)
-	// Fenced runs once when a partition was lost to a newer claim.
+	// Fenced runs once when a save was refused because a newer claim stands:
+	// the partition is lost.
 	Fenced func(key Key, err error)
 }

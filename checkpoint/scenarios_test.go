@@ -610,6 +610,32 @@ func TestC5_AShutdownIsNotTooLateForTheBackoff(t *testing.T) {
 	})
 }
 
+// A store that does not even listen to its context holds up no shutdown.
+func TestC7_CloseDoesNotWaitForADeafStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := checkpoint.NewCommitter(&deafStore{checkpoint.NewMemory()}, "orders", checkpoint.Logger(quiet))
+		p, _, err := checkpoint.Open(t.Context(), c, "a", checkpoint.Integer[int]{})
+		require.NoError(t, err)
+		item, err := p.Track(t.Context(), 1, 1)
+		require.NoError(t, err)
+		item.Ack()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		require.Equal(t, context.DeadlineExceeded, c.Close(ctx))
+		require.Equal(t, time.Second, time.Since(began))
+		require.ErrorIs(t, p.Err(), checkpoint.ErrClosed)
+		time.Sleep(time.Hour) // and ends once it is answered
+	})
+}
+
+type deafStore struct{ *checkpoint.Memory }
+
+func (d *deafStore) Save(_ context.Context, cp checkpoint.Checkpoint) error {
+	time.Sleep(time.Minute)
+	return d.Memory.Save(context.Background(), cp)
+}
+
 // Stats says what is stuck, since when, and why.
 func TestStats_NameTheStuckItem(t *testing.T) {
 	bubble(t, func(b *scene) {
