@@ -6,7 +6,8 @@
 // invariant that no doc comment states or no test holds, and a test that names
 // an invariant nobody states, fail the command, and so does a red test.
 //
-// Arguments are prefixes: `spec T` or `spec C4`; none is everything.
+// Arguments are prefixes: `spec T` or `spec C4`; none is everything. `spec -page`
+// runs nothing and writes doc/guarantees.md.
 package main
 
 import (
@@ -22,6 +23,13 @@ import (
 var promised = map[string]int{"T": 9, "C": 8, "B": 9, "S": 5, "L": 1}
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "-page" {
+		if err := writePage(); err != nil {
+			fmt.Fprintln(os.Stderr, "spec:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ok, err := run(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "spec:", err)
@@ -79,7 +87,7 @@ func run(prefixes []string) (bool, error) {
 		verdict = "NOT ALL HOLD"
 	}
 	fmt.Printf("spec: %d tests: %s\n", tests, verdict)
-	return ok, nil
+	return ok, checkPage()
 }
 
 func selected(name string, prefixes []string) bool {

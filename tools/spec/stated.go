@@ -1,11 +1,6 @@
 package main
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -15,34 +10,20 @@ var numbered = regexp.MustCompile(`^\s*(?:- )?([TCBSL][0-9]+)[.:]? +(\S.*)$`)
 // statedInvariants reads the numbered lines of every package comment below dir.
 func statedInvariants(dir string) (map[string]string, error) {
 	stated := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && path != dir && strings.HasPrefix(d.Name(), ".") {
-			return filepath.SkipDir
-		}
-		if d.Name() != "doc.go" {
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.PackageClauseOnly)
-		if err != nil {
-			return err
-		}
-		for n, text := range numberedLines(file.Doc) {
+	err := eachPackageComment(dir, func(_, text string) {
+		for n, promise := range numberedLines(text) {
 			if _, ok := stated[n]; !ok {
-				stated[n] = text
+				stated[n] = promise
 			}
 		}
-		return nil
 	})
 	return stated, err
 }
 
-func numberedLines(doc *ast.CommentGroup) map[string]string {
+func numberedLines(text string) map[string]string {
 	found := map[string]string{}
 	last := ""
-	for line := range strings.Lines(doc.Text()) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		if m := numbered.FindStringSubmatch(line); m != nil {
 			last = m[1]
