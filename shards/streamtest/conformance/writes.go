@@ -100,6 +100,7 @@ func checkUpdates(ctx context.Context, b Backend) error {
 	for update, want := range map[string]Item{
 		"SET txt = :b":                              {"txt": str("b")},
 		"SET txt = amount, amount = :ten":           {"txt": num("9"), "amount": num("10")},
+		"SET amount = :ten, txt = amount":           {"txt": num("9"), "amount": num("10")},
 		"SET amount = amount + :ten":                {"amount": num("19")},
 		"SET amount = amount - :ten":                {"amount": num("-1")},
 		"SET fresh = if_not_exists(gone, :ten)":     {"fresh": num("10")},

@@ -137,6 +137,7 @@ func TestUpdatesApply(t *testing.T) {
 		"SET a = :s":                               {"a": s("b")},
 		"SET a = :s, fresh = :n":                   {"a": s("b"), "fresh": n("10")},
 		"SET a = num, num = :n":                    {"a": n("9"), "num": n("10")}, // right sides see the item as it was
+		"SET num = :n, a = num":                    {"a": n("9"), "num": n("10")},
 		"SET num = num + :n":                       {"num": n("19")},
 		"SET num = num - :n":                       {"num": n("-1")},
 		"SET num = (:n - num)":                     {"num": n("1")},
