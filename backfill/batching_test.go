@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // counter is a downstream that batches by count and by nothing else: it acks
@@ -162,6 +163,9 @@ func (r *rig) feed(c *counter) {
 }
 
 func TestOverlapHoldsTheStreamBack(t *testing.T) {
+	t.Run("simulated: nothing is lost", func(t *testing.T) {
+		checkSim(t, func(_ *rapid.T, s *sim) { s.cfg.Handoff, s.cfg.MaxHeld = Overlap, 4 })
+	})
 	overlap := func(cfg *Config, src *source) {
 		cfg.Handoff = Overlap
 		cfg.MaxHeld = 3
@@ -417,6 +421,9 @@ func TestModes(t *testing.T) {
 				}
 			})
 		}
+	})
+	t.Run("backfill only, simulated", func(t *testing.T) {
+		checkSim(t, func(_ *rapid.T, s *sim) { s.cfg.Mode = BackfillOnlyMode })
 	})
 	t.Run("a source without a backfill is unaffected", func(t *testing.T) {
 		n := 0

@@ -53,7 +53,7 @@ func (r *Runner[B]) confirmOnce(ctx context.Context) error {
 	case st.Complete == st.Segments && (st.Segments > 0 || flushErr == nil):
 		// The committer may hold partitions of others; what the handoff
 		// needs is durable, whatever else failed.
-		return nil
+		return r.led.note(ctx, r.bf.stats(r.cfg.Now()).Delivered)
 	case flushErr != nil:
 		return flushErr
 	}

@@ -540,7 +540,7 @@ func TestB7_HookRunsUntilItSucceedsThenNeverAgain(t *testing.T) {
 			}
 			first := newRig(t, s, count)
 			first.store.failOp = func(op string) error {
-				if op == "Save backfill/1/done" {
+				if op == "Save backfill/1/done" && hooks > 0 {
 					first.store.kill() // the process dies here
 					return errDead
 				}

@@ -145,6 +145,18 @@ func (l *ledger) begin(ctx context.Context, g uint64) (checkpoint.Checkpoint, er
 	return row, nil
 }
 
+// note makes the counts durable, so that a hook that runs again after a crash has
+// them. It also finds out whether the attempt was superseded.
+func (l *ledger) note(ctx context.Context, delivered uint64) error {
+	return l.locked(ctx, func() error {
+		row := l.done
+		row.Position = tally{l.tally.Delivered + delivered, l.tally.Discarded}.encode()
+		err := l.save(ctx, &row)
+		l.done.Revision = row.Revision
+		return err
+	})
+}
+
 // discard counts one more discarded batch, durably.
 func (l *ledger) discard(ctx context.Context, delivered uint64) error {
 	return l.locked(ctx, func() error {
@@ -152,7 +164,9 @@ func (l *ledger) discard(ctx context.Context, delivered uint64) error {
 		t.Discarded++
 		row := l.done
 		row.Position = tally{t.Delivered + delivered, t.Discarded}.encode()
-		if err := l.save(ctx, &row); err != nil {
+		err := l.save(ctx, &row)
+		l.done.Revision = row.Revision
+		if err != nil {
 			return err
 		}
 		l.done, l.tally = row, t
@@ -173,7 +187,9 @@ func (l *ledger) mark(ctx context.Context, delivered uint64) error {
 		row := l.done
 		row.Position = tally{l.tally.Delivered + delivered, l.tally.Discarded}.encode()
 		row.Complete = true
-		if err := l.save(ctx, &row); err != nil {
+		err := l.save(ctx, &row)
+		l.done.Revision = row.Revision
+		if err != nil {
 			return err
 		}
 		l.done = row
@@ -191,20 +207,16 @@ func (l *ledger) locked(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// save writes row with a raised revision, and leaves row as it was on an error:
-// an answer that was lost is repeated with the same revision.
+// save writes row with a raised revision. It stays raised after an error: an
+// answer may have been lost, and one revision never carries two contents.
 func (l *ledger) save(ctx context.Context, row *checkpoint.Checkpoint) error {
-	cp := *row
-	cp.Revision++
-	cp.UpdatedAt = l.now()
-	switch err := l.store.Save(ctx, cp); {
-	case errors.Is(err, checkpoint.ErrFenced):
+	row.Revision++
+	row.UpdatedAt = l.now()
+	err := l.store.Save(ctx, *row)
+	if errors.Is(err, checkpoint.ErrFenced) {
 		return fmt.Errorf("%w: %s: %w", ErrSuperseded, row.Key, err)
-	case err != nil:
-		return err
 	}
-	*row = cp
-	return nil
+	return err
 }
 
 // clear deletes keys, and what lies under prefix.

@@ -26,10 +26,10 @@ func (r *Runner[B]) tookBackfill(in result[B]) (res result[B], got bool, err err
 		return r.hand(r.bf, in.b, in.ack), true, nil
 	case errors.Is(in.err, ErrBackfillComplete):
 		r.flush = schedule{every: r.cfg.FlushEvery}
+		r.advance(exhausted) // first: openStream asks the phase what is left to read
 		if r.cfg.Handoff == Overlap && r.cfg.Mode == BackfillThenStream {
 			r.openStream()
 		}
-		r.advance(exhausted)
 		return res, false, nil
 	}
 	return res, false, in.err

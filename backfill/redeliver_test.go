@@ -325,6 +325,27 @@ func TestRedeliveryHoldsNobodyUp(t *testing.T) {
 	})
 }
 
+// The AckFunc of an earlier handout must not settle a later one: whoever holds it
+// does not have the batch any more.
+func TestRedeliveryHasOneOwnerAtATime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newNumbers(1, 1)
+		d := redeliver(t, f, RedeliverConfig[numbered]{})
+		_, first, err := within(d, time.Second)
+		require.NoError(t, err)
+		require.NoError(t, first(bg, errRefused))
+		require.ErrorIs(t, first(bg, nil), ErrStale, "while it waits")
+		_, second, err := within(d, time.Second)
+		require.NoError(t, err)
+		require.ErrorIs(t, first(bg, nil), ErrStale, "while another has it")
+		require.ErrorIs(t, first(bg, errRefused), ErrStale)
+		require.Empty(t, f.words)
+		require.NoError(t, second(bg, nil))
+		require.ErrorIs(t, first(bg, nil), ErrStale, "after it was settled")
+		require.Equal(t, []error{nil}, f.words[0])
+	})
+}
+
 func TestRedeliveryBoundsItsMemory(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newNumbers(1000, 1000)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
@@ -81,9 +80,10 @@ func checkSim(t *testing.T, setUp func(*rapid.T, *sim)) {
 					setUp(rt, s)
 				}
 			})
-			require.Empty(rt, s.faults)
-			require.Zero(rt, lost, "lost")
-			require.Zero(rt, stale, "stale")
+			// An Overlap handoff promises nothing about old versions.
+			if len(s.faults) > 0 || lost > 0 || stale > 0 && s.cfg.Handoff == Strict {
+				rt.Fatalf("lost %d, stale %d, %q", lost, stale, s.faults)
+			}
 		})
 	})
 }

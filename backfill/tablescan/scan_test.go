@@ -39,6 +39,9 @@ func TestEveryItemOfEverySegmentOnce(t *testing.T) {
 					require.Len(t, rows(t, store), segments)
 					for _, row := range rows(t, store) {
 						require.True(t, row.Complete, row)
+						if row.Position != "" {
+							require.Len(t, position(t, row), len(kinds[kind].key(0)), "no key: %s", row.Position)
+						}
 					}
 				})
 			})
