@@ -158,11 +158,7 @@ func (c *Committer) afterSaveLocked(l *lane, d draft, err error) {
 	default:
 		l.failures++
 		l.failure = err
-		pause := c.cfg.backoff.jittered(l.failures)
-		if len(l.waiting) > 0 {
-			pause = min(pause, awaitedPause)
-		}
-		c.scheduleLocked(l, time.Now().Add(pause))
+		at := time.Now().Add(c.cfg.backoff.jittered(l.failures))
 		tries := l.failures
 		report := c.outage.reportLocked(c, l)
 		c.mu.Unlock()
@@ -171,6 +167,15 @@ func (c *Committer) afterSaveLocked(l *lane, d draft, err error) {
 			hook(l.key, err, tries)
 		}
 		c.mu.Lock()
+		if l.gone {
+			return
+		}
+		// Queued only now: while the hook runs the lane is busy, and a queued
+		// lane may be saved at any moment.
+		if soon := time.Now().Add(awaitedPause); len(l.waiting) > 0 && at.After(soon) {
+			at = soon
+		}
+		c.scheduleLocked(l, at)
 	}
 }
 

@@ -182,7 +182,7 @@ func (j *judge) told(cp checkpoint.Checkpoint) {
 }
 
 // failed is the hook CommitFailed.
-func (j *judge) failed(key checkpoint.Key, err error, _ int) {
+func (j *judge) failed(key checkpoint.Key, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if errors.Is(err, context.Canceled) {

@@ -174,3 +174,23 @@ func TestC6_WithSyncAnAckIsDurable(t *testing.T) {
 		})
 	})
 }
+
+// A store that cannot be read, or a table that is missing, was taken for
+// "nothing there yet".
+func TestC8_AnUnreadableStoreIsNoFreshStart(t *testing.T) {
+	bubble(t, func(b *scene) {
+		t := b.T
+		b.fail(func(storetest.Call) storetest.Fault { return storetest.Fault{Kind: storetest.Throttled} })
+		_, _, err := checkpoint.Open(t.Context(), b.c, "a", checkpoint.Integer[int]{})
+		require.ErrorIs(t, err, storetest.ErrThrottled)
+		require.ErrorContains(t, err, "orders/a")
+		_, fresh, err := checkpoint.Begin(t.Context(), b.store, "orders", checkpoint.Origin{Start: checkpoint.StartTrimHorizon})
+		require.ErrorIs(t, err, storetest.ErrThrottled)
+		require.False(t, fresh.Use())
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, _, err = checkpoint.Open(ctx, b.c, "a", checkpoint.Integer[int]{})
+		require.Equal(t, context.Canceled, err, "cancellation comes back raw")
+	})
+}
