@@ -48,7 +48,6 @@ type scenario struct {
 	s       *sim
 	a       *attempt
 	named   []*handed
-	letters []string // dead ones
 	hookBad bool
 	log     []string
 }
