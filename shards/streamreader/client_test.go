@@ -2,8 +2,11 @@ package streamreader
 
 import (
 	"context"
+	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
 // client counts, and lets a test answer, the calls of a reader.
@@ -12,6 +15,9 @@ type client struct {
 	StreamsClient
 	// before, if set, may answer a call with an error.
 	before func(op string) error
+	// emptyPages answers every second DescribeStream call with an empty page
+	// that others follow.
+	emptyPages bool
 }
 
 func (w *world) client() StreamsClient { return &client{w: w, StreamsClient: w.service.Streams()} }
@@ -26,6 +32,11 @@ func (c *client) fails(op string) error {
 func (c *client) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput, o ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
 	if err := c.fails("DescribeStream"); err != nil {
 		return nil, err
+	}
+	if from := aws.ToString(in.ExclusiveStartShardId); c.emptyPages && from != "" && !strings.HasSuffix(from, "~") {
+		return &dynamodbstreams.DescribeStreamOutput{StreamDescription: &types.StreamDescription{
+			StreamStatus: types.StreamStatusEnabled, LastEvaluatedShardId: aws.String(from + "~"),
+		}}, nil
 	}
 	return c.StreamsClient.DescribeStream(ctx, in, o...)
 }

@@ -197,3 +197,22 @@ func renewsUnderBackPressure(t *testing.T, limit int64) {
 		r.drain()
 	})
 }
+
+// The first listing finds everything: neither its first page nor an empty one is its end.
+func TestS3_OneListingReadsEveryPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 7}, 450)
+		w.begin(checkpoint.StartTrimHorizon)
+		w.put(900)
+		r := w.start(nil, func(c *Config) {
+			c.Discovery = time.Hour
+			c.Client.(*client).emptyPages = true
+		})
+		w.awaitAll(time.Minute, 1)
+		h := r.reader.Health()
+		require.Equal(t, 1, h.Listings)
+		require.Equal(t, 5+4, h.Pages)
+		require.Len(t, h.Shards, 450)
+		r.drain()
+	})
+}
