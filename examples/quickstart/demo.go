@@ -43,14 +43,14 @@ func (d *demo) logFile() string { return filepath.Join(d.dir, "pipeline.log") }
 const earlyChanges = 200
 
 func (d *demo) run(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, d.limit, fmt.Errorf("not finished within %s: see %s", d.limit, d.dir))
-	defer cancel()
 	if d.items < 100 || d.changes < 1000 || d.kills < 4 {
 		return false, errors.New("too little to show: give at least -items 100 -changes 1000 -kills 4")
 	}
 	if err := d.prepare(); err != nil {
 		return false, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, d.limit, fmt.Errorf("not finished within %s: see %s", d.limit, d.dir))
+	defer cancel()
 	server, err := d.service.Serve()
 	if err != nil {
 		return false, err

@@ -20,6 +20,9 @@ const (
 	filler          = "an order needs some body, so that a page of the scan is a page and not a line"
 )
 
+// often is some three calls of a hundred.
+var often = streamtest.FaultRates{Throttle: 0.01, Internal: 0.005, Cut: 0.005, LostAnswer: 0.01}
+
 // newTable makes the table and its items, an hour before everything else: the
 // stream still holds their insertions, and the pipeline must leave them out.
 func newTable(seed uint64, items int) (*streamtest.Service, error) {
@@ -31,7 +34,7 @@ func newTable(seed uint64, items int) (*streamtest.Service, error) {
 		Inconsistency: streamtest.Inconsistency{Window: 500 * time.Millisecond, Chance: 0.2},
 		EmptyPages:    0.1,
 		Latency:       4 * time.Millisecond,
-		Faults:        map[string]streamtest.FaultRates{"*": {Throttle: 0.01, Internal: 0.005, Cut: 0.005, LostAnswer: 0.01}},
+		Faults:        map[string]streamtest.FaultRates{"Scan": often, "DescribeStream": often, "GetShardIterator": often, "GetRecords": often, "UpdateItem": often},
 	})
 	err := s.CreateTable(streamtest.Table{Name: tableName, Hash: "id", View: types.StreamViewTypeNewAndOldImages, Shards: 4})
 	if err != nil {

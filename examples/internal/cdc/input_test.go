@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ackgate/ackgate/checkpoint"
 	"github.com/ackgate/ackgate/checkpoint/dynamostore"
@@ -152,6 +153,20 @@ func TestPipelineFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, "pipeline of-returns reads table returns, not orders: choose", run("of-returns")...)
+
+	if _, _, err := checkpoint.Begin(ctx, store, "of-an-older-stream", checkpoint.Origin{
+		Start: checkpoint.StartTrimHorizon, Time: s.Time(), Source: s.StreamARN("orders"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DisableStream("orders"); err != nil {
+		t.Fatal(err)
+	}
+	s.Advance(time.Second)
+	if _, err := s.EnableStream("orders"); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "pipeline of-an-older-stream began with the stream arn:", run("of-an-older-stream")...)
 
 	later := streamtest.Item{"pipeline": text("of-tomorrow"), "partition": text("backfill/1/plan"), "schema": text("2")}
 	if _, err := s.Put(table, later); err != nil {

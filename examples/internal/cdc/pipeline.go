@@ -84,7 +84,7 @@ func (p *pipeline) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := sameTable(p.o, origin.Source, p.source.streamARN); err != nil {
+	if err := sameSource(p.o, origin.Source, p.source.streamARN); err != nil {
 		return err
 	}
 	p.committer = checkpoint.NewCommitter(store, p.o.Pipeline, checkpoint.Interval(p.o.CommitInterval), checkpoint.WithHooks(p.hooks()))

@@ -38,11 +38,17 @@ func checkPipeline(ctx context.Context, store checkpoint.Store, o Options) error
 	return nil
 }
 
-// sameTable refuses a pipeline's name that belongs to another table.
-func sameTable(o Options, origin, stream string) error {
-	if a, b := tableOf(origin), tableOf(stream); a != "" && a != b {
+// sameSource refuses a pipeline that began with another table, or with a stream
+// that was since replaced by a new one: what changed in between is in neither,
+// and before the first record is acked no shard's row can tell.
+func sameSource(o Options, origin, stream string) error {
+	switch a, b := tableOf(origin), tableOf(stream); {
+	case a != b:
 		return invalid(fmt.Sprintf("pipeline %s reads table %s, not %s", o.Pipeline, a, b),
 			"choose another -pipeline for this table")
+	case origin != stream:
+		return invalid(fmt.Sprintf("pipeline %s began with the stream %s, and the table now has %s", o.Pipeline, origin, stream),
+			"choose another -pipeline, which reads the table again: what changed in between is in no stream")
 	}
 	return nil
 }
