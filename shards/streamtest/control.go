@@ -39,8 +39,11 @@ func (s *Service) Shards(table string) []Shard {
 	if st == nil {
 		return nil
 	}
-	out := make([]Shard, 0, len(st.shards))
+	out := make([]Shard, 0, len(st.shards)-st.dropped)
 	for _, sh := range st.shards {
+		if sh.gone {
+			continue
+		}
 		sh.trimTo(now.Add(-st.retain))
 		v := Shard{ID: sh.id, Parent: sh.parent, Opened: sh.opened, Closed: sh.closed, Records: len(sh.records)}
 		if v.Records > 0 {

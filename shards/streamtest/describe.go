@@ -99,15 +99,17 @@ func (s *Service) listShards(st *stream, in *dynamodbstreams.DescribeStreamInput
 			return nil
 		}
 	}
+	last := ""
 	for taken := 0; from < len(st.shards); from++ {
 		sh := st.shards[from]
-		if !keep(sh) {
+		if sh.gone || !keep(sh) {
 			continue
 		}
 		if taken++; taken > limit {
-			d.LastEvaluatedShardId = aws.String(st.shards[from-1].id)
+			d.LastEvaluatedShardId = aws.String(last)
 			return nil
 		}
+		last = sh.id
 		if v, ok := s.listed(st, sh, now); ok {
 			d.Shards = append(d.Shards, v)
 		}

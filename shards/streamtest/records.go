@@ -22,11 +22,10 @@ func (s *Service) shardLocked(arn, id string, now time.Time) (*stream, *shard, e
 	if st == nil {
 		return nil, nil, noSuchStream(arn)
 	}
-	i, ok := st.index(id)
-	if !ok {
+	sh := st.find(id)
+	if sh == nil {
 		return nil, nil, noSuchShard(id, arn)
 	}
-	sh := st.shards[i]
 	sh.trimTo(now.Add(-st.retain))
 	return st, sh, nil
 }

@@ -27,10 +27,11 @@ type stream struct {
 	// parts are the open shards, ordered by the start of their range of the
 	// partition space. Empty once disabled.
 	parts []part
-	// shards are all retained shards in the order of their ids, which is the
-	// order they were opened in.
-	shards []*shard
-	lastID int64
+	// shards are all retained shards, and some that are gone, in the order of
+	// their ids, which is the order they were opened in.
+	shards  []*shard
+	dropped int // how many of them are gone
+	lastID  int64
 }
 
 type part struct {
@@ -134,10 +135,9 @@ func (st *stream) partOf(hash uint64) int {
 	return sort.Search(len(st.parts), func(i int) bool { return st.parts[i].start > hash }) - 1
 }
 
-// index returns the position of a shard id among the retained shards, or where
-// it would be.
-func (st *stream) index(id string) (int, bool) {
-	return sort.Find(len(st.shards), func(i int) int {
+// find returns a retained shard by its id, nil if there is none.
+func (st *stream) find(id string) *shard {
+	i, ok := sort.Find(len(st.shards), func(i int) int {
 		switch at := st.shards[i].id; {
 		case id < at:
 			return -1
@@ -146,14 +146,16 @@ func (st *stream) index(id string) (int, bool) {
 		}
 		return 0
 	})
+	if !ok || st.shards[i].gone {
+		return nil
+	}
+	return st.shards[i]
 }
 
 // partByID finds an open shard by its id.
 func (st *stream) partByID(id string) (int, error) {
-	if i, ok := st.index(id); ok {
-		if sh := st.shards[i]; sh.isOpen() {
-			return st.partOf(sh.from), nil
-		}
+	if sh := st.find(id); sh != nil && sh.isOpen() {
+		return st.partOf(sh.from), nil
 	}
 	return 0, fmt.Errorf("streamtest: stream %s has no open shard %s", st.arn, id)
 }

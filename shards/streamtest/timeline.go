@@ -98,17 +98,17 @@ func (s *Service) scheduleEnd(st *stream, sh *shard) {
 	heap.Push(&s.timeline, event{kind: shardEnds, at: sh.closed.Add(s.cfg.Retention), stream: st, shard: sh})
 }
 
-// drop forgets a shard that aged out.
+// drop forgets a shard that aged out. Its place in the list is cleared when
+// half the list has aged out: taking out one of tens of thousands at a time
+// would cost more than everything else.
 func (st *stream) drop(sh *shard) {
-	if i, ok := st.index(sh.id); ok {
-		// Shards age out nearly in order, from the front, where dropping is cheap.
-		if i == 0 {
-			st.shards[0] = nil
-			st.shards = st.shards[1:]
-		} else {
-			st.shards = slices.Delete(st.shards, i, i+1)
-		}
+	if sh.gone {
+		return
 	}
 	sh.gone = true
 	sh.records = nil
+	if st.dropped++; st.dropped*2 > len(st.shards) {
+		st.shards = slices.DeleteFunc(st.shards, func(sh *shard) bool { return sh.gone })
+		st.dropped = 0
+	}
 }

@@ -50,6 +50,19 @@ func TestRotationsSpread(t *testing.T) {
 			moments[sh.Closed] = true
 		}
 		require.Greater(t, len(moments), 15)
+
+		// Days later shards have aged out all over the list, not from its front.
+		time.Sleep(100 * time.Hour)
+		var ids, listed []string
+		for _, sh := range s.Shards("orders") {
+			require.True(t, sh.Closed.IsZero() || time.Since(sh.Closed) < 24*time.Hour)
+			ids = append(ids, sh.ID)
+		}
+		require.Greater(t, len(ids), 20*7)
+		for _, sh := range listShards(t, s.Streams(), s.StreamARN("orders")) {
+			listed = append(listed, *sh.ShardId)
+		}
+		require.Equal(t, ids, listed)
 	})
 }
 
