@@ -275,3 +275,25 @@ func TestUnknownOperationIsRefusedByName(t *testing.T) {
 	require.Equal(t, "UnknownOperationException", code(err))
 	require.ErrorContains(t, err, "ListTables")
 }
+
+// 01.50 and 1.5 are one number: it is stored one way, and writing it the other
+// way changes nothing.
+func TestNumbersAreStoredInOneSpelling(t *testing.T) {
+	eachWay(t, streamtest.Config{}, func(t *testing.T, s *streamtest.Service, tables tableClient, _ streamClient) {
+		orders(t, s, 1)
+		spelled := func(text string) streamtest.Item {
+			return streamtest.Item{"id": str("x"), "total": &types.AttributeValueMemberN{Value: text}}
+		}
+		_, err := tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("orders"), Item: spelled("01.50")})
+		require.NoError(t, err)
+		got, err := tables.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("orders"), Key: streamtest.Item{"id": str("x")}})
+		require.NoError(t, err)
+		require.Equal(t, spelled("1.5"), got.Item)
+		again, err := s.Put("orders", spelled("15e-1"))
+		require.NoError(t, err)
+		require.Zero(t, again)
+		_, err = s.Put("orders", spelled("2.0"))
+		require.NoError(t, err)
+		require.Equal(t, spelled("2"), s.Items("orders")[0])
+	})
+}
