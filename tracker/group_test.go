@@ -197,6 +197,32 @@ func TestT6_LentWeightGoesToTheNextInLine(t *testing.T) {
 	})
 }
 
+// Light calls of one member do not pass a heavy one of another for ever.
+func TestT6_NobodyPassesTheFirstInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGroup[int, spot](GroupConfig[int]{Share: 1, Limit: 2})
+		a, _ := g.Add(1)
+		b, _ := g.Add(2)
+		c, _ := g.Add(3)
+		_, a2 := start(a, spot{}, 1), start(a, spot{}, 1)
+		b1, b2 := start(b, spot{}, 1), start(b, spot{}, 2)
+		require.True(t, a2.done && b1.done)
+		require.False(t, b2.done, "two are needed, one is there")
+		c1 := start(c, spot{}, 1)
+		require.True(t, c1.done, "within its share")
+		_, err := c.TryTrack(spot{}, 1)
+		require.ErrorIs(t, err, ErrLimit, "one is there, but it is not c's turn")
+		c2 := start(c, spot{}, 1)
+		require.False(t, c2.done)
+
+		b2.cancel() // the first gives up: the next one's turn
+		synctest.Wait()
+		require.Equal(t, context.Canceled, b2.err)
+		require.True(t, c2.done)
+		require.NoError(t, checkGroup(g))
+	})
+}
+
 func TestT7_RevokeRacesAcks(t *testing.T) {
 	var advanced atomic.Int64
 	g := NewGroup[int, int](GroupConfig[int]{Share: 4, Limit: 8, OnAdvance: func(int) { advanced.Add(1) }})

@@ -275,8 +275,8 @@ func (s *machine) follows(now observation) error {
 	switch {
 	case changed && now.Version <= was.Version:
 		return fmt.Errorf("changed under version %d: %+v to %+v", now.Version, was, now)
-	case now.Version < was.Version:
-		return fmt.Errorf("version %d after %d", now.Version, was.Version)
+	case !changed && now.Version != was.Version:
+		return fmt.Errorf("version %d after %d, and nothing changed", now.Version, was.Version)
 	case changed && now.hooks == was.hooks:
 		return fmt.Errorf("OnAdvance did not run: %+v to %+v", was, now)
 	case was.done && !now.done:

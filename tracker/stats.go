@@ -31,7 +31,7 @@ type Snapshot[P any] struct {
 	Position P
 	OK       bool   // Position is set
 	Complete bool   // sealed and everything settled; stays so
-	Version  uint64 // raised whenever Position or Complete changed
+	Version  uint64 // raised when, and only when, the frontier moved or Complete changed
 	Settled  int64  // weight of the settled prefix: all before the first outstanding item
 }
 
