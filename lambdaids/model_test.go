@@ -26,6 +26,7 @@ type scenario struct {
 	bare    []bool   // records without identifier
 	fails   []int    // how many deliveries of each record fail
 	panics  bool     // by panicking
+	cut     int      // after so many records the time of an invocation is over; 0: never
 	mapping esmtest.Mapping
 
 	policy      lambdaids.Policy
@@ -45,6 +46,7 @@ func genScenario(t *rapid.T) *scenario {
 	}
 	s.fails = rapid.SliceOfN(rapid.SampledFrom([]int{0, 0, 0, 1, 2}), n, n).Draw(t, "fails")
 	s.panics = rapid.Bool().Draw(t, "panics")
+	s.cut = rapid.SampledFrom([]int{0, 0, 0, 1, 2, 5}).Draw(t, "cut")
 	s.mapping = esmtest.Mapping{
 		BatchSize:        rapid.IntRange(1, 12).Draw(t, "batchSize"),
 		Bisect:           rapid.Bool().Draw(t, "bisect"),
@@ -102,6 +104,8 @@ type trace struct {
 	delivered   map[int]int   // by record: how often it was tried
 	invocations [][]step      // what happened in each
 	succeeded   []int         // by record: how often it succeeded
+	begun       int           // records begun in the last invocation
+	cancel      func()        // ends its time
 	reports     []batchReport // by invocation
 }
 
@@ -122,6 +126,9 @@ func (s *scenario) handle(tr *trace, i int) error {
 	tr.mu.Lock()
 	last := len(tr.invocations) - 1
 	tr.invocations[last] = append(tr.invocations[last], step{rec: i})
+	if tr.begun++; tr.begun == s.cut && last < 4 { // not for ever: it may be too short for anything
+		tr.cancel()
+	}
 	tr.delivered[i]++
 	ok := tr.delivered[i] > s.fails[i]
 	tr.mu.Unlock()
@@ -206,6 +213,9 @@ func (s *scenario) invoke(tr *trace) esmtest.Invoke {
 	}
 	return func(ctx context.Context, event []byte) ([]byte, error) {
 		tr.invocations = append(tr.invocations, nil)
+		ctx, tr.cancel = context.WithCancel(ctx)
+		defer tr.cancel()
+		tr.begun = 0
 		return inner(ctx, event)
 	}
 }
