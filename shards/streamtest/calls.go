@@ -3,6 +3,7 @@ package streamtest
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 )
@@ -53,7 +54,7 @@ type rate struct {
 
 func (h *hooks) init(cfg Config) {
 	h.seed, h.latency, h.enforce = mix(cfg.Seed+1), cfg.Latency, cfg.Limits.Enforce
-	h.rates = cfg.Faults
+	h.rates = maps.Clone(cfg.Faults)
 	h.queued = map[string][]Fault{}
 	h.calls = map[string]*OperationCalls{}
 }

@@ -51,6 +51,9 @@ func (r FaultRates) of(f Fault) float64 {
 
 func validateFaults(faults map[string]FaultRates) error {
 	for op, r := range faults {
+		if op != "*" && !knownOperation(op) {
+			return fmt.Errorf("streamtest: faults for %q, which is no operation here", op)
+		}
 		sum := 0.0
 		for f := NoFault; f < faultCount; f++ {
 			if r.of(f) < 0 {
@@ -78,10 +81,14 @@ func (s *Service) SetFaults(faults map[string]FaultRates) {
 }
 
 // FailNext makes the next n calls of an operation meet a fault, ahead of any
-// schedule. Faults queued before come first.
+// schedule. Faults queued before come first. It panics on an operation that is
+// not served.
 func (s *Service) FailNext(operation string, f Fault, n int) {
 	if f < NoFault || f >= faultCount {
 		panic(fmt.Sprintf("streamtest: no such fault: %v", f))
+	}
+	if !knownOperation(operation) {
+		panic(fmt.Sprintf("streamtest: faults for %q, which is no operation here", operation))
 	}
 	h := &s.hook
 	h.mu.Lock()

@@ -117,6 +117,8 @@ func TestFaultScheduleHoldsItsShares(t *testing.T) {
 	_, err = s.Streams().ListStreams(t.Context(), nil)
 	require.NoError(t, err)
 	require.Panics(t, func() { s.SetFaults(map[string]streamtest.FaultRates{"*": {Cut: 0.6, Hang: 0.6}}) })
+	require.Panics(t, func() { s.SetFaults(map[string]streamtest.FaultRates{"GetRecord": {Cut: 0.6}}) })
+	require.Panics(t, func() { s.FailNext("GetRecord", streamtest.Cut, 1) })
 	require.Panics(t, func() { streamtest.New(streamtest.Config{EmptyPages: 2}) })
 }
 

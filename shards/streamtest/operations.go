@@ -56,6 +56,16 @@ func init() {
 	serve(shards, "GetRecords", true, streamschemas.GetRecordsOutput, (*Service).getRecords)
 }
 
+// knownOperation tells operations from misspellings.
+func knownOperation(name string) bool {
+	for _, op := range operations {
+		if op.name == name {
+			return true
+		}
+	}
+	return false
+}
+
 var protocol = awsjson.New10(ddbschemas.DynamoDB_20120810)
 
 // encode writes an SDK struct as JSON: for the SDK's protocol our answer is

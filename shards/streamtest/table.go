@@ -33,7 +33,7 @@ type entry struct {
 	key     value.Encoded
 	item    Item
 	size    int
-	prev    Item // as it was before the last write
+	prev    Item // as it was before the last write, if reads may be stale
 	written time.Time
 }
 
@@ -73,7 +73,11 @@ func (s *Service) write(t *table, key value.Encoded, next Item, now time.Time, t
 		t.bytes -= int64(old.size)
 	} else {
 		size := value.ItemSize(next)
-		t.items.ReplaceOrInsert(entry{key: key, item: next, size: size, prev: old.item, written: now})
+		e := entry{key: key, item: next, size: size}
+		if s.cfg.StaleReads > 0 {
+			e.prev, e.written = old.item, now
+		}
+		t.items.ReplaceOrInsert(e)
 		t.bytes += int64(size - old.size)
 		if due, ok := t.expiry(next); ok {
 			heap.Push(&s.timeline, event{kind: itemExpires, at: due.Add(s.cfg.TTLDelay), table: t, key: key})
