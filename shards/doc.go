@@ -37,7 +37,7 @@
 // A pipeline that starts at LATEST is not owed what was written between
 // Begin and the moment its shards were positioned; one that needs that drops
 // its Freshness, starts at TRIM_HORIZON, and skips what is older than the
-// origin. The checkpoint of a shard whose children were never seen is kept for
+// origin, or lets streamreader ask by time. The checkpoint of a shard whose children were never seen is kept for
 // ever: nothing proves that it is not needed.
 //
 // # Concurrency

@@ -3,6 +3,7 @@ package streamreader
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -255,6 +256,34 @@ func TestS2_WithoutFreshnessTheOriginIsExact(t *testing.T) {
 		w.awaitAll(time.Minute, 2)
 		require.Equal(t, 20, w.delivered())
 		require.NotContains(t, w.calls, "LATEST")
+		r.drain()
+	})
+}
+
+// By time the origin is exact with a Freshness too, and nothing older is read.
+func TestS2_ByTimeTheOriginIsExact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 14}, 4)
+		w.put(2000)
+		time.Sleep(5 * time.Second)
+		w.begin(checkpoint.StartLatest)
+		w.put(20)
+		time.Sleep(time.Minute)
+		w.rotate() // the owed records are in closed shards now
+		w.put(20)
+		w.service.SetFaults(map[string]streamtest.FaultRates{"GetShardIterator": {LostAnswer: .3}})
+		r := w.start(nil, func(c *Config) { c.ByTime, c.PageLimit = true, 10 })
+		w.await(time.Minute, "owed records", func() bool { return w.delivered() == 40 })
+		r.crash()
+		w.put(20)
+		r = w.start(nil, func(c *Config) { c.ByTime = true })
+		w.await(time.Minute, "owed records", func() bool { return w.times["k19#4"] > 0 })
+		time.Sleep(time.Minute)
+		for key := range w.times {
+			require.False(t, strings.HasSuffix(key, "#1"), "%s is older than the origin", key)
+		}
+		require.NotContains(t, w.calls, "LATEST")
+		require.NotContains(t, w.calls, "TRIM_HORIZON")
 		r.drain()
 	})
 }

@@ -50,9 +50,16 @@ type Config struct {
 	// Origin is the pipeline's, as checkpoint.Begin returned it.
 	Origin checkpoint.Origin
 	// Fresh is what Begin returned beside it. Nil: no shard starts at LATEST.
-	// Leave it out after a backfill, and where what is written between
-	// Begin and the first discovery is owed.
+	// Leave it out after a backfill, and, without ByTime, where what is
+	// written between Begin and the first discovery is owed.
 	Fresh *checkpoint.Freshness
+
+	// ByTime asks for AT_TIMESTAMP of the origin where a start would be at LATEST,
+	// or at TRIM_HORIZON and leaving out what is older than the origin. On AWS
+	// that is exact and cheap: a fresh pipeline is owed everything from its origin
+	// on, and nothing older is read. Default false: not every stand-in for the
+	// service knows AT_TIMESTAMP.
+	ByTime bool
 
 	Order shards.Order // default Strict
 

@@ -176,7 +176,7 @@ func (r *Reader) observe(page []types.Shard, created time.Time) int {
 	r.disc.progress = r.cfg.Now()
 	r.disc.lastErr = nil
 	added := r.lineage.Observe(list...)
-	if r.fresh {
+	if r.fresh && !r.cfg.ByTime { // by time, a closed shard is as good as an open one
 		// What is closed now, or has a child now, holds nothing that a pipeline
 		// starting at LATEST is owed.
 		for _, s := range list {

@@ -202,6 +202,9 @@ func (s *shard) position(ctx context.Context) error {
 	if start.Kind == shards.AfterSequenceNumber {
 		in.SequenceNumber = aws.String(start.After.String())
 	}
+	if s.r.cfg.ByTime && start.Kind != shards.AfterSequenceNumber && !start.SkipBefore.IsZero() {
+		in.ShardIteratorType, in.Timestamp = types.ShardIteratorTypeAtTimestamp, &start.SkipBefore
+	}
 	asked := s.r.cfg.Now()
 	out, err := call(ctx, s.r, getShardIterator(s.r.cfg.Client), in)
 	if err == nil && aws.ToString(out.ShardIterator) == "" {
