@@ -56,7 +56,7 @@ func (d *demo) arguments() []string {
 		// A slow sink, and commits as quick: at every moment some of what was
 		// read is not yet safe, so that a position that ran ahead would be
 		// caught, and some of what is safe is not yet saved, and comes twice.
-		"-linger", "100ms", "-commit-interval", "80ms", "-drain-timeout", "5s", "-progress", "1s",
+		"-linger", "150ms", "-commit-interval", "80ms", "-drain-timeout", "5s", "-progress", "1s",
 	}
 }
 

@@ -154,7 +154,7 @@ func (d *demo) kill(ctx context.Context, cancel context.CancelFunc) error {
 }
 
 // cycle is a little more than the pipeline takes from read to fsync.
-const cycle = 120 * time.Millisecond
+const cycle = 170 * time.Millisecond
 
 // patience is how long the output may stand still before the demo goes on.
 const patience = 5 * time.Second

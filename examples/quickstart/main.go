@@ -12,7 +12,7 @@
 // and every row that the checkpoint table ever showed with what the file held
 // at that moment. The last line is the verdict:
 //
-//	demo: items 20000 changes 15000 kills 5 lost 0 duplicates 812 checkpoint-regressions 0
+//	demo: items 20000 changes 15000 kills 8 lost 0 duplicates 812 checkpoint-regressions 0
 //
 // The exit code is 1 if anything was lost, came out of order, or if a
 // checkpoint went backwards or stood before its data was delivered.
@@ -45,7 +45,7 @@ func main() {
 	d := demo{}
 	flag.IntVar(&d.items, "items", 20_000, "items in the table before the pipeline starts")
 	flag.IntVar(&d.changes, "changes", 15_000, "changes made while it runs")
-	flag.IntVar(&d.kills, "kills", 5, "how often it is killed; at least two in each phase")
+	flag.IntVar(&d.kills, "kills", 8, "how often it is killed; at least two in each phase")
 	flag.Uint64Var(&d.seed, "seed", uint64(time.Now().UnixNano())%1_000_000, "of all random choices")
 	flag.DurationVar(&d.during, "during", 13*time.Second, "spread the changes over this long")
 	flag.DurationVar(&d.limit, "limit", 55*time.Second, "give up after this long")
