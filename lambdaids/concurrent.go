@@ -92,7 +92,7 @@ func (p *Processor[R, ID]) concurrent(ctx context.Context, l *ledger[R, ID], s *
 				if shared {
 					lower(&bound, int64(i))
 				}
-				if p.cfg.AfterFailure != Continue {
+				if shared || (p.cfg.AfterFailure == Stop && l.src.kind.Ordered()) {
 					return
 				}
 				continue

@@ -84,8 +84,9 @@ type Config[R any] struct {
 	// standard queue, groups of a FIFO queue, partitions of Kafka. On streams it
 	// gives up the order inside the batch, unless Key keeps it. Default 1.
 	Concurrency int
-	// Key, with Concurrency on a stream, names what stays in order: records of
-	// one key are processed one after another. Default nil: nothing does.
+	// Key, with Concurrency on a stream or a standard queue, names what stays in
+	// order: records of one key are processed one after another. Default nil:
+	// nothing does. Message groups and partitions need none.
 	Key func(rec *R) string
 
 	// Margin is how long before the context's deadline no record is started any

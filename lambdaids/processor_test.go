@@ -359,6 +359,17 @@ func TestFIFOStopsPerGroupOrWhole(t *testing.T) {
 	}
 }
 
+// On a standard queue nothing is ordered, keys or not: the rest goes on.
+func TestAStandardQueueGoesOn(t *testing.T) {
+	for _, concurrency := range []int{1, 3} {
+		p := lambdaids.New(lambdaids.SQS(recID), failing("a1"), lambdaids.Config[rec]{Concurrency: concurrency, Key: recGroup, Logger: discard})
+		resp, err := p.Process(t.Context(), []rec{{"a1", "a"}, {"b1", "b"}, {"a2", "a"}})
+		require.NoError(t, err)
+		require.Equal(t, "a1", answered(resp))
+		require.EqualValues(t, 2, p.Stats().Done)
+	}
+}
+
 func TestBatchDrivenByHand(t *testing.T) {
 	b := lambdaids.NewBatch(lambdaids.Kinesis(recID), recs("998", "999", "1000", "1001"), lambdaids.DefaultPolicy)
 	require.True(t, b.Done(0))
