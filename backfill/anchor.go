@@ -53,8 +53,8 @@ func (r *Runner[B]) anchorLost(age time.Duration, phase Phase) error {
 // next is when to call again, 0 if never.
 func (r *Runner[B]) guardAnchor() (next time.Duration, err error) {
 	age, ok := r.anchorAge()
-	if !ok {
-		return 0, nil
+	if !ok || r.inter != nil {
+		return 0, nil // interleaved, the stream is read all along
 	}
 	a := ageOf(age, r.cfg.Retention, r.cfg.WarnAt, r.cfg.Anchor, r.cfg.OverlapAt)
 	if a.lost {

@@ -22,6 +22,13 @@ const (
 	// batch delivered late may overwrite what the stream delivered before it:
 	// for sinks that compare versions.
 	Overlap
+	// Interleaved reads the stream first and the backfill beside it, batch by
+	// batch between two watermarks, and drops the rows that the stream has
+	// changed meanwhile: no limit by the stream's retention, and no older
+	// version over a newer one. The source must be an Interleaver. The hook
+	// still waits for every batch of the backfill; the stream does not wait for
+	// the hook.
+	Interleaved
 )
 
 // NackPolicy is what a batch that was not delivered means, in both phases.
@@ -183,8 +190,10 @@ func (c *Config) validate() error {
 	switch {
 	case c.Committer == nil && c.Mode != StreamOnlyMode:
 		return errors.New("backfill: Config.Committer is required but in StreamOnlyMode")
-	case c.Mode > StreamOnlyMode || c.Handoff > Overlap || c.Nack > DiscardNacked || c.Anchor > AnchorOverlap:
+	case c.Mode > StreamOnlyMode || c.Handoff > Interleaved || c.Nack > DiscardNacked || c.Anchor > AnchorOverlap:
 		return errors.New("backfill: Config.Mode, Handoff, Nack or Anchor has an unknown value")
+	case c.Handoff != Strict && c.Mode != BackfillThenStream:
+		return errors.New("backfill: Config.Handoff needs both halves: leave it Strict in this Mode")
 	case c.FlushEvery < 0 || c.StallAfter < 0 || c.HookTimeout < 0 || c.Retention < 0:
 		return errors.New("backfill: a duration of Config is negative")
 	case c.MaxHeld < 0:

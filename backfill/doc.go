@@ -50,6 +50,9 @@
 //   - B9 A backfill that outlives the stream's retention is found out: warnings
 //     at shares of it, then ErrAnchorLost instead of a silent gap, or by policy
 //     the stream is opened beside the scan in time.
+//   - B10 In handoff Interleaved no row of the backfill is delivered over a newer
+//     version that the stream delivered, and a row dropped in favour of the stream
+//     counts as settled only once the stream's own batch is.
 //
 // Redeliver adds redelivery to any Read loop: a nacked batch is handed out again
 // with growing pauses, in the order of its partition, up to a number of attempts,
@@ -60,13 +63,15 @@
 // Delivery is at least once: a crash repeats what was in flight. An Overlap
 // handoff, and a batch that is settled after its successors because the caller
 // delivers one partition's batches side by side, can write an older version over
-// a newer one; use Strict, or a sink that compares versions. The retention guard
-// compares this machine's clock with the source's.
+// a newer one; use Strict, or a sink that compares versions. B10 needs a source
+// that can say where its stream ends; DynamoDB Streams cannot, so tablescan is no
+// Interleaver. The retention guard compares this machine's clock with the
+// source's.
 //
 // # Concurrency
 //
 // Read is for one goroutine at a time, AckFuncs for any number, and Stop, Abort,
-// Close, Phase and Stats may be called at any time. Strict handoff starts no
-// goroutine but the hook's; Overlap starts one for each half; Redeliver one for
-// a read that is under way. Close waits for all of them.
+// Close, Phase and Stats may be called at any time. Strict and Interleaved handoffs
+// start no goroutine but the hook's; Overlap starts one for each half; Redeliver
+// one for a read that is under way. Close waits for all of them.
 package backfill

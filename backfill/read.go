@@ -11,7 +11,10 @@ func (r *Runner[B]) readBackfill(ctx context.Context) (res result[B], got bool, 
 		return res, false, err
 	}
 	r.watchStalls()
-	if r.streamOpen {
+	switch {
+	case r.inter != nil:
+		return r.readInterleaved(ctx)
+	case r.streamOpen:
 		return r.wait(ctx)
 	}
 	rctx, cancel := r.until(ctx)
@@ -27,7 +30,7 @@ func (r *Runner[B]) tookBackfill(in result[B]) (res result[B], got bool, err err
 	case errors.Is(in.err, ErrBackfillComplete):
 		r.flush = schedule{every: r.cfg.FlushEvery}
 		r.advance(exhausted) // first: openStream asks the phase what is left to read
-		if r.cfg.Handoff == Overlap && r.cfg.Mode == BackfillThenStream {
+		if r.cfg.Handoff == Overlap {
 			r.openStream()
 		}
 		return res, false, nil

@@ -3,6 +3,7 @@ package backfill
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,7 @@ type Runner[B any] struct {
 	bfPump     *pump[B]
 	stPump     *pump[B]
 	streamOpen bool
+	inter      *interleave[B] // of handoff Interleaved
 	warned     int
 	flush      schedule
 	stalls     [2]stallClock
@@ -60,6 +62,13 @@ func New[B any](src Reader[B], cfg Config) (*Runner[B], error) {
 	}
 	if w, ok := src.(interface{ unwrap() any }); ok {
 		r.opt = w.unwrap()
+	}
+	if cfg.Handoff == Interleaved {
+		in, ok := r.opt.(Interleaver[B])
+		if !ok {
+			return nil, fmt.Errorf("backfill: Handoff Interleaved needs a source that is an Interleaver: %T is none", r.opt)
+		}
+		r.inter = &interleave[B]{src: in, busy: map[string]int{}}
 	}
 	if cfg.Mode != StreamOnlyMode {
 		r.led = newLedger(cfg.Committer.Store(), cfg.Committer.Pipeline(), cfg.Owner, cfg.Now)

@@ -110,8 +110,8 @@ func (r *Runner[B]) guardResume(ctx context.Context, phase Phase) error {
 	if !ok || age < r.cfg.Retention {
 		return nil
 	}
-	if phase == Streaming {
-		// Behind the marker the stream's own rows tell of gaps, unless it never
+	if phase == Streaming || r.inter != nil {
+		// Behind the marker, or interleaved, the stream's own rows tell of gaps, unless it never
 		// wrote one that stands anywhere.
 		moved, err := r.led.moved(ctx, r.cfg.StreamPrefix)
 		if err != nil || moved {

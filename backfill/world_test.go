@@ -235,3 +235,27 @@ func (s *source) Close(context.Context) error {
 	}
 	return nil
 }
+
+// A source is an Interleaver: the log's length is its watermark.
+
+func (s *source) Watermark(context.Context) (string, error) { return strconv.Itoa(s.w.size()), nil }
+
+func (s *source) Passed(mark string) bool {
+	at, err := strconv.Atoi(mark)
+	if err != nil {
+		panic(err)
+	}
+	return s.at >= at
+}
+
+func (s *source) Keys(b page) (keys []string) {
+	for _, row := range b.rows {
+		keys = append(keys, strconv.Itoa(row.key))
+	}
+	return keys
+}
+
+func (s *source) Without(b page, drop map[string]bool) (page, bool) {
+	b.rows = slices.DeleteFunc(slices.Clone(b.rows), func(c change) bool { return drop[strconv.Itoa(c.key)] })
+	return b, len(b.rows) > 0
+}
