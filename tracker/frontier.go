@@ -41,7 +41,7 @@ type Frontier[P any] struct {
 	lent          int64         // what this member has borrowed from pool
 	done          chan struct{} // made by the first Done
 
-	// Set by New and Group, never changed.
+	// Set by New and Group.Add, never changed.
 	limit     int64
 	pool      *pool[P]             // nil, or of the Group
 	standing  *place[*Frontier[P]] // in pool's line

@@ -47,10 +47,17 @@ func (f *Frontier[P]) settle(t Ticket[P], how settling) bool {
 	if f.state != 0 {
 		return f.afterSettleAndUnlock(t, moved)
 	}
-	hook := f.onAdvance
+	if f.onAdvance != nil {
+		return f.unlockAndTell(moved || before|after == 0)
+	}
 	f.mu.Unlock()
-	if hook != nil && (moved || before|after == 0) {
-		hook()
+	return true
+}
+
+func (f *Frontier[P]) unlockAndTell(advanced bool) bool {
+	f.mu.Unlock()
+	if advanced {
+		f.onAdvance()
 	}
 	return true
 }

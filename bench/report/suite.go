@@ -21,12 +21,12 @@ type Suite struct {
 	broken []string
 }
 
-// New reads the flags that all benchmark programs share: -rounds (default 7)
+// New reads the flags that all benchmark programs share: -rounds (default 11)
 // and -time, the least time of one benchmark in one round (default 20ms).
 // Call it first in main.
 func New() *Suite {
 	testing.Init()
-	rounds := flag.Int("rounds", 7, "rounds; every figure is their median")
+	rounds := flag.Int("rounds", 11, "rounds; every figure is their median")
 	least := flag.Duration("time", 20*time.Millisecond, "least time of one benchmark in one round")
 	flag.Parse()
 	if err := flag.Set("test.benchtime", least.String()); err != nil {

@@ -6,9 +6,9 @@
 // Uncapped under a mutex, heap a map and a heap as one writes them by hand, and
 // floor two uncontended lock and unlock pairs, which no tracker that is called
 // once to track and once to ack can beat. One operation tracks and acks one
-// item. Every receipt goes through a package variable, as one that is handed to
-// another goroutine would escape: otherwise the compiler saves some peers
-// allocations that no real caller is spared.
+// item. A receipt that is a func goes through a package variable: one that is
+// handed to another goroutine escapes, and otherwise the compiler would spare
+// the peers an allocation that it spares no real caller.
 package main
 
 import (

@@ -23,13 +23,8 @@ var picks = func() (p [1 << 16]uint16) {
 	return p
 }()
 
-// Receipts on their way to whoever delivers.
-var (
-	ticketOut  tracker.Ticket[uint64]
-	stringsOut tracker.Ticket[string]
-	ackOut     func() *uint64
-	idOut      uint64
-)
+// ackOut is a peer's receipt on its way to whoever delivers.
+var ackOut func() *uint64
 
 // single: one goroutine, one partition.
 func single(s *report.Suite) {
@@ -86,12 +81,9 @@ func benchInOrderLimit(b *testing.B) {
 func inOrder(b *testing.B, f *tracker.Frontier[uint64]) {
 	ctx := context.Background()
 	for i := range b.N {
-		var err error
-		if ticketOut, err = f.Track(ctx, uint64(i), 1); err != nil {
-			b.Fatal(err)
-		}
-		if !ticketOut.Ack() {
-			b.Fatal("not settled")
+		t, err := f.Track(ctx, uint64(i), 1)
+		if err != nil || !t.Ack() {
+			b.Fatal("not settled", err)
 		}
 	}
 	mustBeAt(b, f, uint64(b.N-1))
@@ -101,9 +93,9 @@ func benchInOrderString(b *testing.B) {
 	ctx := context.Background()
 	var f tracker.Frontier[string]
 	for range b.N {
-		stringsOut, _ = f.Track(ctx, "111100000000000000001", 1)
-		if !stringsOut.Ack() {
-			b.Fatal("not settled")
+		t, err := f.Track(ctx, "111100000000000000001", 1)
+		if err != nil || !t.Ack() {
+			b.Fatal("not settled", err)
 		}
 	}
 }
@@ -141,8 +133,7 @@ func benchInOrderUncapped(b *testing.B) {
 func benchInOrderHeap(b *testing.B) {
 	h := newHeapTracker()
 	for i := range b.N {
-		idOut = h.track(uint64(i))
-		h.ack(idOut)
+		h.ack(h.track(uint64(i)))
 	}
 	if h.at != uint64(b.N-1) {
 		b.Fatal("not settled")
