@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
@@ -58,11 +60,33 @@ func direct[In, Out any](ctx context.Context, s *Service, operation string, ofSt
 	return out, s.metadata(ctx), nil
 }
 
-// metadata lets the SDK's own middleware read a Date header, so that
-// GetServerTime works as it does over HTTP.
+// metadata is that of an answer with the service's Date, so that GetServerTime
+// works as it does over HTTP. Calls of one second share its making: simulations
+// make millions.
 func (s *Service) metadata(ctx context.Context) middleware.Metadata {
-	date := s.Time().UTC().Format(http.TimeFormat)
-	answer := &smithyhttp.Response{Response: &http.Response{Header: http.Header{"Date": {date}}}}
+	second := [2]int64{s.Time().Unix(), time.Now().Unix()}
+	c := &s.answers
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.second != second || !c.made {
+		c.second, c.made, c.meta = second, true, dated(ctx, time.Unix(second[0], 0))
+	}
+	return c.meta.Clone()
+}
+
+// answers is the metadata of the last second's answers, by the service's clock
+// and by the caller's.
+type answers struct {
+	mu     sync.Mutex
+	made   bool
+	second [2]int64
+	meta   middleware.Metadata
+}
+
+// dated lets the SDK's own middleware read a Date header.
+func dated(ctx context.Context, now time.Time) middleware.Metadata {
+	header := http.Header{"Date": {now.UTC().Format(http.TimeFormat)}}
+	answer := &smithyhttp.Response{Response: &http.Response{Header: header}}
 	_, meta, _ := awsmiddleware.RecordResponseTiming{}.HandleDeserialize(ctx, middleware.DeserializeInput{},
 		middleware.DeserializeHandlerFunc(func(context.Context, middleware.DeserializeInput) (middleware.DeserializeOutput, middleware.Metadata, error) {
 			return middleware.DeserializeOutput{RawResponse: answer}, middleware.Metadata{}, nil

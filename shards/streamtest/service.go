@@ -14,8 +14,9 @@ import (
 // use. Table names of the driving methods must exist: they fail otherwise, or
 // panic where they return no error.
 type Service struct {
-	cfg  Config
-	hook hooks
+	cfg     Config
+	hook    hooks
+	answers answers
 
 	mu       sync.Mutex
 	offset   time.Duration // by Advance

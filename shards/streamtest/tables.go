@@ -20,9 +20,13 @@ func (s *Service) createTable(in *dynamodb.CreateTableInput) (*dynamodb.CreateTa
 	}
 	typeOf := func(name string) (types.ScalarAttributeType, error) {
 		for _, d := range in.AttributeDefinitions {
-			if aws.ToString(d.AttributeName) == name {
-				return d.AttributeType, nil
+			if aws.ToString(d.AttributeName) != name {
+				continue
 			}
+			if !slices.Contains(d.AttributeType.Values(), d.AttributeType) {
+				return "", invalid("Member must satisfy enum value set: [B, N, S]: attributeType %q", d.AttributeType)
+			}
+			return d.AttributeType, nil
 		}
 		return "", invalid("One or more parameter values were invalid: Some index key attributes are not defined in AttributeDefinitions. Keys: [%s]", name)
 	}

@@ -67,6 +67,19 @@ func TestWireFormat(t *testing.T) {
 		require.NotEmpty(t, out["message"], body)
 	}
 
+	for body, ok := range map[string]bool{
+		`{"TableName":"made","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"N"}],"BillingMode":"PAY_PER_REQUEST"}`:     true,
+		`{"TableName":"other","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"BOOL"}],"BillingMode":"PAY_PER_REQUEST"}`: false,
+		`{"TableName":"other","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}]}`:                                    false,
+		`{"TableName":"other","KeySchema":[{"AttributeName":"a","KeyType":"RANGE"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST"}`:   false,
+		`{"TableName":"other","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"b","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST"}`:    false,
+		`{"TableName":"x","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST"}`:        false,
+		`{"TableName":"other"}`: false,
+	} {
+		status, out := call("DynamoDB_20120810.CreateTable", body)
+		require.Equal(t, ok, status == http.StatusOK, "%s: %v", body, out)
+	}
+
 	s.FailNext("ListStreams", streamtest.Internal, 1)
 	status, out = call("DynamoDBStreams_20120810.ListStreams", `{}`)
 	require.Equal(t, http.StatusInternalServerError, status)
