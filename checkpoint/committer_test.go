@@ -21,6 +21,7 @@ func TestCommitter_IntervalCompletionAndResume(t *testing.T) {
 		ctx := t.Context()
 		store := checkpoint.NewMemory()
 		c := checkpoint.NewCommitter(store, "orders")
+		defer func() { _ = c.Close(context.Background()) }()
 		p, resumed, err := checkpoint.Open(ctx, c, "a", checkpoint.Integer[int]{})
 		require.NoError(t, err)
 		require.False(t, resumed.OK)
@@ -72,6 +73,7 @@ func TestCommitter_DrainWaitsAndCloseSavesLateAcks(t *testing.T) {
 		ctx := t.Context()
 		store := checkpoint.NewMemory()
 		c := checkpoint.NewCommitter(store, "orders")
+		defer func() { _ = c.Close(context.Background()) }()
 		for i := range 20 {
 			p, _, err := checkpoint.Open(ctx, c, fmt.Sprint(i), checkpoint.Integer[int]{})
 			require.NoError(t, err)

@@ -7,6 +7,20 @@
 // are those a key can have: S, N and B (in base64). A number stays the decimal
 // string that DynamoDB gave, never a float.
 //
+// # Guarantees
+//
+// Decode(Encode(key)) equals key for every key that a table can have, and Decode
+// accepts nothing but what Encode writes: a repeated name, another order, an
+// unknown type is an error, never a guess.
+//
+// # Non-guarantees
+//
+// Whether a key belongs to the table that it is used with is DynamoDB's to say.
+//
 // It is a package of its own so that package checkpoint does not import the AWS
-// SDK. A Codec holds nothing and may be used from several goroutines.
+// SDK.
+//
+// # Concurrency
+//
+// A Codec holds nothing and may be used from several goroutines.
 package keymap

@@ -159,7 +159,7 @@ func concurrentBegins(s *suite) {
 }
 
 // each runs do for every method that takes a key.
-func (s *suite) each(key checkpoint.Key, ctx context.Context, do func(method string, err error)) {
+func (s *suite) each(ctx context.Context, key checkpoint.Key, do func(method string, err error)) {
 	_, err := s.store.Claim(ctx, key, checkpoint.NewOwner(""))
 	do("Claim", err)
 	do("Save", s.store.Save(ctx, checkpoint.Checkpoint{Key: key, Fence: 1, Revision: 1, Position: "1"}))
@@ -169,7 +169,7 @@ func (s *suite) each(key checkpoint.Key, ctx context.Context, do func(method str
 }
 
 // eachPipeline runs do for every method that takes a pipeline.
-func (s *suite) eachPipeline(pipeline string, ctx context.Context, do func(method string, err error)) {
+func (s *suite) eachPipeline(ctx context.Context, pipeline string, do func(method string, err error)) {
 	_, err := s.store.HasAny(ctx, pipeline)
 	do("HasAny", err)
 	_, _, err = s.store.Begin(ctx, pipeline, checkpoint.Origin{Start: checkpoint.StartTrimHorizon})
@@ -198,7 +198,7 @@ func originReserved(s *suite) {
 	if _, _, err := s.store.Begin(s.ctx, s.pipeline(""), o); err != nil {
 		s.Fatal(err)
 	}
-	s.each(s.key(checkpoint.OriginPartition), s.ctx, s.want(checkpoint.ErrReserved))
+	s.each(s.ctx, s.key(checkpoint.OriginPartition), s.want(checkpoint.ErrReserved))
 	if got, created, err := s.store.Begin(s.ctx, s.pipeline(""), checkpoint.Origin{Start: checkpoint.StartTrimHorizon}); err != nil || created || !sameOrigin(got, o) {
 		s.Fatalf("the origin was touched: %+v, %v, %v", got, created, err)
 	}
@@ -206,11 +206,11 @@ func originReserved(s *suite) {
 
 func badKeys(s *suite) {
 	for _, name := range []string{"", "not\xffutf8", strings.Repeat("x", checkpoint.MaxPartition+1)} {
-		s.each(s.key(name), s.ctx, s.want(checkpoint.ErrKey))
+		s.each(s.ctx, s.key(name), s.want(checkpoint.ErrKey))
 	}
 	for _, name := range []string{"", "not\xffutf8", strings.Repeat("x", checkpoint.MaxPipeline+1)} {
-		s.each(checkpoint.Key{Pipeline: name, Partition: "p"}, s.ctx, s.want(checkpoint.ErrKey))
-		s.eachPipeline(name, s.ctx, s.want(checkpoint.ErrKey))
+		s.each(s.ctx, checkpoint.Key{Pipeline: name, Partition: "p"}, s.want(checkpoint.ErrKey))
+		s.eachPipeline(s.ctx, name, s.want(checkpoint.ErrKey))
 	}
 	// The longest names that are allowed.
 	long := checkpoint.Key{
@@ -223,7 +223,7 @@ func badKeys(s *suite) {
 func cancelled(s *suite) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
-	s.each(s.key("p"), ctx, s.want(context.Canceled))
-	s.eachPipeline(s.pipeline(""), ctx, s.want(context.Canceled))
+	s.each(ctx, s.key("p"), s.want(context.Canceled))
+	s.eachPipeline(ctx, s.pipeline(""), s.want(context.Canceled))
 	s.wantAny(false)
 }
