@@ -119,12 +119,16 @@ func (s *Service) listShards(st *stream, in *dynamodbstreams.DescribeStreamInput
 
 // listed shows a shard as this listing sees it: not at all, still open, or as it is.
 func (s *Service) listed(st *stream, sh *shard, now time.Time) (streams.Shard, bool) {
-	v := streams.Shard{
-		ShardId:             aws.String(sh.id),
-		SequenceNumberRange: &streams.SequenceNumberRange{StartingSequenceNumber: aws.String(sh.start.String())},
-	}
+	// One allocation a shard: listings of tens of thousands are what simulations
+	// spend their time on.
+	box := &struct {
+		id, parent, start, end string
+		numbers                streams.SequenceNumberRange
+	}{id: sh.id, parent: sh.parent, start: sh.startText, end: sh.endText}
+	box.numbers.StartingSequenceNumber = &box.start
+	v := streams.Shard{ShardId: &box.id, SequenceNumberRange: &box.numbers}
 	if sh.parent != "" {
-		v.ParentShardId = aws.String(sh.parent)
+		v.ParentShardId = &box.parent
 	}
 	closed := !sh.isOpen()
 	if lag := s.cfg.Inconsistency; lag.Window > 0 && lag.Chance > 0 {
@@ -137,7 +141,7 @@ func (s *Service) listed(st *stream, sh *shard, now time.Time) (streams.Shard, b
 		}
 	}
 	if closed {
-		v.SequenceNumberRange.EndingSequenceNumber = aws.String(sh.end.String())
+		box.numbers.EndingSequenceNumber = &box.end
 	}
 	return v, true
 }

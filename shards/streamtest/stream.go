@@ -50,6 +50,9 @@ type shard struct {
 	numbers sequencer
 	start   sequence // first number that could be in it
 	end     sequence // last number that could be in it; zero while open
+	// The two as listings show them.
+	startText, endText string
+
 	records []record
 	trimmed sequence // newest number that was trimmed; zero if none
 	gone    bool     // aged out of the stream
@@ -82,6 +85,7 @@ func (st *stream) open(now time.Time, from uint64, parent string, numbers sequen
 		numbers: numbers,
 	}
 	sh.start = sh.numbers.take()
+	sh.startText = sh.start.String()
 	st.shards = append(st.shards, sh)
 	return sh
 }
@@ -91,6 +95,7 @@ func (sh *shard) isOpen() bool { return sh.closed.IsZero() }
 func (sh *shard) close(now time.Time) {
 	sh.closed = now
 	sh.end = sh.numbers.take()
+	sh.endText = sh.end.String()
 }
 
 // rotate closes the shard of part i and opens its child.
