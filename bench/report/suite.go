@@ -14,6 +14,7 @@ import (
 type Suite struct {
 	rounds int
 	out    io.Writer
+	strict bool
 
 	order  []string
 	bench  map[string]func(*testing.B)
@@ -21,19 +22,22 @@ type Suite struct {
 	broken []string
 }
 
-// New reads the flags that all benchmark programs share: -rounds (default 11)
-// and -time, the least time of one benchmark in one round (default 20ms).
-// Call it first in main.
+// New reads the flags that all benchmark programs share: -rounds (default 11),
+// -time, the least time of one benchmark in one round (default 20ms), and
+// -strict, to exit with status 1 if a promised bound does not hold. It is off by
+// default, since on a machine that others use too a ratio near its bound falls
+// on either side of it. Call it first in main.
 func New() *Suite {
 	testing.Init()
 	rounds := flag.Int("rounds", 11, "rounds; every figure is their median")
 	least := flag.Duration("time", 20*time.Millisecond, "least time of one benchmark in one round")
+	strict := flag.Bool("strict", false, "exit with status 1 if a promised bound does not hold")
 	flag.Parse()
 	if err := flag.Set("test.benchtime", least.String()); err != nil {
 		panic(err)
 	}
 	return &Suite{
-		rounds: max(1, *rounds), out: os.Stdout,
+		rounds: max(1, *rounds), out: os.Stdout, strict: *strict,
 		bench:  make(map[string]func(*testing.B)),
 		result: make(map[string][]testing.BenchmarkResult),
 	}
@@ -117,12 +121,12 @@ func (s *Suite) AtLeast(name string, v, bound float64) {
 	}
 }
 
-// Exit ends the program: with status 1 if a noted bound does not hold.
+// Exit says which noted bounds do not hold and ends the program.
 func (s *Suite) Exit() {
 	for _, b := range s.broken {
 		fmt.Fprintln(os.Stderr, "does not hold:", b)
 	}
-	if len(s.broken) > 0 {
+	if s.strict && len(s.broken) > 0 {
 		os.Exit(1)
 	}
 	os.Exit(0)

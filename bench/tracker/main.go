@@ -1,6 +1,5 @@
 // Command tracker measures ackgate's tracker beside what people use instead,
-// and prints medians and ratios: see package report for the lines. It fails if
-// a ratio that doc/performance.md promises does not hold.
+// and prints medians and ratios: see package report for the lines.
 //
 // The peers: capped is github.com/Jeffail/checkpoint's Capped, uncapped its
 // Uncapped under a mutex, heap a map and a heap as one writes them by hand, and
