@@ -27,6 +27,7 @@ type ledger[R any, ID Identifier] struct {
 	all       AllFailed
 	whole     bool // FIFO: a failure takes everything after it along, not only its group
 	states    []State
+	letters   bool          // some are dead-lettered
 	errs      map[int]error // of failed records
 	unreport  []RecordError // failed records without identifier
 	redeliver []bool        // settled records that come again; nil: none
@@ -46,6 +47,7 @@ func (l *ledger[R, ID]) mark(i int, s State, err error) bool {
 		l.fail(i, err)
 	} else {
 		l.states[i] = s
+		l.letters = l.letters || s == DeadLettered
 	}
 	return s.settled()
 }
