@@ -98,6 +98,8 @@ func (s *scenario) do(t *testing.T, d *datadriven.TestData) string {
 		if has("hold") {
 			sink = func(b Batch, ack func(context.Context, error) error) {
 				s.w.deliver(b)
+				s.w.mu.Lock()
+				defer s.w.mu.Unlock()
 				s.held = append(s.held, ack)
 			}
 		}
@@ -150,10 +152,13 @@ func (s *scenario) do(t *testing.T, d *datadriven.TestData) string {
 	case "store":
 		s.store.down.Store(d.CmdArgs[0].Key == "down")
 	case "ack":
-		for _, ack := range s.held {
+		s.w.mu.Lock()
+		held := s.held
+		s.held = nil
+		s.w.mu.Unlock()
+		for _, ack := range held {
 			_ = ack(t.Context(), nil)
 		}
-		s.held = nil
 		synctest.Wait()
 	case "crash":
 		s.run.crash()

@@ -3,6 +3,7 @@ package streamreader
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -101,6 +102,7 @@ type run struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error // of Read, once done
+	over   bool
 }
 
 // start runs a reader whose batches are acked at once, unless sink says otherwise.
@@ -110,6 +112,11 @@ func (w *world) start(sink func(Batch, func(context.Context, error) error), chan
 	require.NoError(w.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &run{w: w, cfg: cfg, reader: reader, cancel: cancel, done: make(chan struct{})}
+	w.t.Cleanup(func() { // a failed test must not leave its bubble hanging
+		if !r.over {
+			r.crash()
+		}
+	})
 	go func() {
 		defer close(r.done)
 		for {
@@ -153,6 +160,7 @@ func identity(rec streamtypes.Record) (string, int) {
 func (r *run) drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	r.over = true
 	require.NoError(r.w.t, r.reader.Drain(ctx))
 	require.NoError(r.w.t, r.cfg.Committer.Close(ctx))
 	r.cancel()
@@ -160,6 +168,7 @@ func (r *run) drain() {
 }
 
 func (r *run) crash() {
+	r.over = true
 	dead, cancel := context.WithCancel(context.Background())
 	cancel()
 	r.cancel()
@@ -182,6 +191,19 @@ func (w *world) lost(first int) []string {
 		}
 	}
 	return lost
+}
+
+func (w *world) got(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.times[id] > 0
+}
+
+// asked lists the iterator types asked for so far.
+func (w *world) asked() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.calls)
 }
 
 func (w *world) delivered() int {
