@@ -24,7 +24,7 @@ func TestSDKClientsConform(t *testing.T) {
 // was lost on the wire.
 func TestDirectAndSDKClientsAnswerAlike(t *testing.T) {
 	a, b := streamtest.New(streamtest.Config{}), streamtest.New(streamtest.Config{})
-	for seed := range uint64(3) {
-		conformance.Compare(t, a.Dynamo(), dynamodb.NewFromConfig(b.AWSConfig()), seed, 300)
+	for seed := range uint64(2) {
+		conformance.Compare(t, a.Dynamo(), dynamodb.NewFromConfig(b.AWSConfig()), seed, 200)
 	}
 }
