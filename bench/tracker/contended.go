@@ -28,6 +28,31 @@ func contended(s *report.Suite) {
 				b.Fatal("not settled")
 			}
 		})
+		s.Add(fmt.Sprintf("ackers%d-batch64", n), func(b *testing.B) {
+			ctx := context.Background()
+			var f tracker.Frontier[uint64]
+			items := make([]tracker.Item[uint64], chunk)
+			for i := range items {
+				items[i] = tracker.Item[uint64]{Position: uint64(i), Weight: 1}
+			}
+			out := make([]tracker.Ticket[uint64], 0, chunk)
+			for done := 0; done < b.N; done += chunk {
+				k := min(chunk, b.N-done)
+				out, _ = f.TrackAll(ctx, items[:k], out[:0])
+				var wg sync.WaitGroup
+				for a := range n {
+					wg.Go(func() {
+						for i := a * 64; i < k; i += n * 64 {
+							tracker.AckAll(out[i:min(i+64, k)])
+						}
+					})
+				}
+				wg.Wait()
+			}
+			if f.Stats().Outstanding != 0 {
+				b.Fatal("not settled")
+			}
+		})
 		s.Add(fmt.Sprintf("ackers%d-capped", n), func(b *testing.B) {
 			ctx := context.Background()
 			c := checkpoint.NewCapped[uint64](1 << 20)
@@ -56,6 +81,7 @@ func contended(s *report.Suite) {
 		name := fmt.Sprintf("ackers%d", n)
 		s.Ratio("capped/"+name, name+"-capped", name)
 		s.Ratio("uncapped/"+name, name+"-uncapped", name)
+		s.Ratio("uncapped/"+name+"-batch64", name+"-uncapped", name+"-batch64")
 	}
 }
 
