@@ -161,7 +161,6 @@ func (c *Committer) dropLocked(l *lane, err error) {
 		w.wait.resolveLocked(err)
 	}
 	l.waiting, l.draining = nil, nil
-	l.drains.Store(0)
 }
 
 func (c *Committer) poke() {

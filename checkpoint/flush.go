@@ -27,10 +27,9 @@ func (c *Committer) Drain(ctx context.Context) error {
 		if l.gone {
 			continue
 		}
-		// Announced before counting: an ack in between sees it and reports.
-		l.drains.Add(1)
+		l.drain(1)
 		if l.src.outstanding() == 0 {
-			l.drains.Add(-1)
+			l.drain(-1)
 			continue
 		}
 		w.pending++
@@ -160,7 +159,7 @@ func (c *Committer) await(ctx context.Context, w *wait, lanes []*lane) error {
 		var here, drains int
 		l.waiting, here = without(l.waiting, w)
 		l.draining, drains = without(l.draining, w)
-		l.drains.Add(int32(-drains))
+		l.drain(-drains)
 		missing += here
 		if here > 0 && l.failure != nil {
 			failing = l
@@ -187,7 +186,7 @@ func (c *Committer) drained(l *lane) {
 	for _, w := range l.draining {
 		w.wait.resolveLocked(nil)
 	}
-	l.drains.Add(int32(-len(l.draining)))
+	l.drain(-len(l.draining))
 	l.draining = nil
 }
 

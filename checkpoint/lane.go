@@ -44,9 +44,7 @@ type draft struct {
 // is made after it ended. So what a save wrote is known before the next one is
 // computed, and no two writes of a partition race (C2).
 type lane struct {
-	c   *Committer
-	key Key
-	src source
+	// What every ack touches stands first, together.
 
 	// noted is set by the first advance since the last draft began, so that
 	// all other acks of an interval cost one atomic read. hasty is the same for
@@ -55,7 +53,15 @@ type lane struct {
 	// reads it.
 	noted, hasty atomic.Bool
 
-	sealed atomic.Bool  // look for completion at every advance
+	// watched counts the reasons to look closer at every advance: an option
+	// that makes saves due at once, Seal, a Drain that waits. It is 0 most of
+	// the time, and then noted says it all.
+	watched atomic.Int32
+
+	c      *Committer
+	src    source
+	key    Key
+	sealed atomic.Bool  // look for completion
 	drains atomic.Int32 // Drain calls waiting for outstanding tickets
 	// draftSettled is settledWeight as of the last draft.
 	draftSettled atomic.Int64
@@ -94,15 +100,21 @@ type waiter struct {
 // waits for the store; it takes the Committer's lock only for the first move
 // of an interval and for moves that make the save due at once.
 func (l *lane) advanced() {
+	if l.watched.Load() != 0 || !l.noted.Load() {
+		l.note()
+	}
+}
+
+// note is advanced for the acks that are not the usual case.
+func (l *lane) note() {
 	c := l.c
-	now := c.cfg.sync || c.cfg.interval == 0
+	now := c.cfg.hasty()
 	if w := c.cfg.everyWeight; w > 0 && !l.hasty.Load() {
 		now = now || l.src.settledWeight()-l.draftSettled.Load() >= w
 	}
 	if l.sealed.Load() {
 		now = now || l.src.completed()
 	}
-	// Seldom, and never while nobody drains: counting takes the frontier's lock.
 	if l.drains.Load() > 0 && l.src.outstanding() == 0 {
 		c.drained(l)
 	}
@@ -120,4 +132,18 @@ func (l *lane) advanced() {
 		at = at.Add(c.cfg.interval)
 	}
 	c.enqueueLocked(l, at)
+}
+
+// drain adds n to the Drains that wait for the lane. It is called before what is
+// outstanding is counted: an ack in between then sees it, and reports.
+func (l *lane) drain(n int) {
+	l.drains.Add(int32(n))
+	l.watched.Add(int32(n))
+}
+
+// seal makes every further advance look for completion.
+func (l *lane) seal() {
+	if !l.sealed.Swap(true) {
+		l.watched.Add(1)
+	}
 }

@@ -47,6 +47,9 @@ func newConfig(opts []Option) config {
 	return cfg
 }
 
+// hasty reports whether every advance makes a save due at once.
+func (c *config) hasty() bool { return c.sync || c.interval == 0 }
+
 // Interval is the longest time a moved frontier waits for its save, and the
 // shortest time between two saves of one partition, completion aside. It
 // bounds both the cost and the duplicates of a crash. Default DefaultInterval.

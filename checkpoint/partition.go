@@ -73,6 +73,9 @@ func Open[P any](ctx context.Context, c *Committer, partition string, codec Code
 		committed: make(chan struct{}), lost: make(chan struct{}),
 	}
 	p.lane = l
+	if c.cfg.hasty() || c.cfg.everyWeight > 0 {
+		l.watched.Add(1)
+	}
 	p.frontier = tracker.New[At[P]](tracker.Config{Limit: c.cfg.limit, OnAdvance: l.advanced})
 	if row.Complete {
 		l.gone = true // nothing will ever be saved
@@ -92,7 +95,7 @@ func Open[P any](ctx context.Context, c *Committer, partition string, codec Code
 // Track adds an item at pos, in read order, without a source time; it waits
 // while over the Limit. See tracker.Frontier.
 func (p *Partition[P]) Track(ctx context.Context, pos P, weight int64) (tracker.Ticket[At[P]], error) {
-	return p.TrackAt(ctx, pos, time.Time{}, weight)
+	return p.frontier.Track(ctx, At[P]{Position: pos}, weight)
 }
 
 // TrackAt is Track with the source time of the record, which rides beside the
@@ -142,7 +145,7 @@ func (p *Partition[P]) Ack(ctx context.Context, t tracker.Ticket[At[P]]) error {
 // completion is saved; Committed tells when it is durable (C4). False: sealed
 // or ended before, nothing changed.
 func (p *Partition[P]) Seal() bool {
-	p.lane.sealed.Store(true) // first: the last ack may come at once
+	p.lane.seal() // first: the last ack may come at once
 	return p.frontier.Seal()
 }
 
