@@ -2,9 +2,11 @@ package streamtest
 
 import (
 	"math/big"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -94,4 +96,30 @@ func TestSegmentsCoverThePartitionSpace(t *testing.T) {
 		}
 		require.Zero(t, expected)
 	}
+}
+
+// A month of rotations leaves what a day of them does.
+func TestMemoryIsFlatOverAMonth(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := New(Config{Now: func() time.Time { return now }, RotateEvery: RotationInterval, RotateSpread: time.Hour})
+	const open = 100
+	require.NoError(t, s.CreateTable(Table{Name: "orders", Hash: "id", View: "NEW_IMAGE", Shards: open}))
+	st := s.tables["orders"].stream
+	for hour := range 30 * 24 {
+		for i := range 10 {
+			_, err := s.Put("orders", Item{"id": &types.AttributeValueMemberS{Value: strconv.Itoa(i)}, "hour": &types.AttributeValueMemberN{Value: strconv.Itoa(hour)}})
+			require.NoError(t, err)
+		}
+		now = now.Add(time.Hour)
+		s.Time()
+		retained, records := len(st.shards)-st.dropped, 0
+		for _, sh := range st.shards {
+			records += len(sh.records)
+		}
+		// A shard lives three to four hours and is kept for twenty-four more.
+		if retained > open*9 || len(st.shards) > 2*retained || len(s.timeline) > retained+open || records > 10*29 {
+			t.Fatalf("hour %d: %d shards retained of %d held, %d events, %d records", hour, retained, len(st.shards), len(s.timeline), records)
+		}
+	}
+	require.Len(t, st.parts, open)
 }
