@@ -80,7 +80,7 @@ func (f *Frontier[P]) Track(ctx context.Context, pos P, weight int64) (Ticket[P]
 		return Ticket[P]{}, err
 	}
 	f.mu.Lock()
-	// pushLocked spelled out for the usual case: a tenth of the whole call.
+	// pushLocked spelled out for the usual case, a free slot and no questions.
 	i := f.free
 	if i == 0 || weight < 0 || f.state&(closed|crowded) != 0 ||
 		f.limit != 0 && weight > f.limit-(f.total-f.gone) {

@@ -11,9 +11,9 @@ const (
 	locked settling = 1 << 7
 )
 
-// settle ends an outstanding ticket and unlocks. Whatever is rare is called in
-// tail position, so that nothing has to be kept on the stack for it: with sync.
-// Mutex's own cost so close, that is a quarter of what is left to save.
+// settle ends an outstanding ticket and unlocks. It is one function, and what
+// is rare is called in tail position, so that nothing has to be kept on the
+// stack for it: nearly all of an ack is the lock, and the rest should stay so.
 func (f *Frontier[P]) settle(t Ticket[P], how settling) bool {
 	if how&locked == 0 {
 		f.mu.Lock()
