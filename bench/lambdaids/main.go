@@ -4,8 +4,8 @@
 //
 // The peer, handwritten, is the loop one writes with aws-lambda-go alone: no
 // margin before the deadline, no recover, no ledger. Both call the same handler,
-// which does the least a real one does: it reads a key and an attribute and
-// writes a line. The nothing lines have an empty handler and show the bare cost.
+// which does the least a real one does: it writes a line of what was done, to
+// which item, and when. The nothing lines have an empty handler and show the bare cost.
 package main
 
 import (
@@ -73,7 +73,9 @@ func (l *line) write(_ context.Context, r *events.DynamoDBEventRecord) error {
 	}
 	l.buf = append(l.buf, `,"qty":`...)
 	l.buf = strconv.AppendInt(l.buf, qty, 10)
-	l.buf = append(l.buf, '}', '\n')
+	l.buf = append(l.buf, `,"at":"`...)
+	l.buf = awsevents.DynamoDBTime(r).UTC().AppendFormat(l.buf, time.RFC3339)
+	l.buf = append(l.buf, '"', '}', '\n')
 	return nil
 }
 
