@@ -25,8 +25,16 @@
 #define ALL ((1 << ITEMS) - 1)         /* the set of all items */
 #define UPTO(pos) ((1 << (pos)) - 1)   /* the set of the items up to pos */
 
-/* HOLD is an assertion that says which promise it belongs to: the bits are 0. */
-bit C1, C2, C3, C4, C5;
+/*
+ * HOLD is an assertion that says which promise it belongs to. The bits are 0, but
+ * with ONLY all others are not looked at.
+ */
+#if defined(ONLY)
+#define UNLESS(n) (ONLY != n)
+#else
+#define UNLESS(n) 0
+#endif
+bit C1 = UNLESS(1), C2 = UNLESS(2), C3 = UNLESS(3), C4 = UNLESS(4), C5 = UNLESS(5);
 #define HOLD(promise, e) assert((e) || promise)
 
 #define NONE 0 /* not opened yet */
@@ -38,7 +46,7 @@ bit C1, C2, C3, C4, C5;
 #define IDLE 0
 #define REQUEST 1 /* sent, the store has not seen it */
 #define OK 2      /* applied, the answer is on its way */
-#define REFUSED 3 /* refused, the answer is on its way */
+#define REFUSED 3
 
 typedef Lane {
 	byte st;
@@ -76,8 +84,13 @@ Row row;
 
 byte newest;    /* the owner of the last claim that was applied */
 byte delivered; /* the set of the items whose delivery somebody acked */
-bit ends;       /* the partition has an end, as a closed shard has */
-bit calm;       /* the faults have stopped */
+#if defined(LIVENESS)
+bit ends; /* the partition has an end, as a closed shard has */
+bit calm; /* the faults have stopped */
+#else
+#define ends 1
+#define calm 0
+#endif
 
 #define SETTLED(a, i) (lane[a].acked & (1 << (i)))
 
@@ -105,7 +118,16 @@ inline advance(a) {
 #else
 #define FINISHED(a) (lane[a].sealed && lane[a].front == lane[a].read)
 #endif
-#define DRAFT(a) CONTENT(lane[a].front, FINISHED(a))
+#define DRAFT(a) CONTENT(RESTS(lane[a].front), FINISHED(a))
+
+/* With HELD the last item has no position, as the last page of a segment: its settlement completes. */
+#if defined(HELD)
+#define END (ITEMS - 1)
+#define RESTS(f) (f == ITEMS -> END : f)
+#else
+#define END ITEMS
+#define RESTS(f) f
+#endif
 
 /* The condition of Save, and the promises about what it lets through. */
 #if defined(BUG_SAVE_STRICTLY_NEWER)
@@ -145,7 +167,7 @@ inline apply(who, claim, number, what, answer) {
 		HOLD(C3, (who) == newest);
 		HOLD(C1, (delivered & UPTO(POS(what))) == UPTO(POS(what)));
 		HOLD(C2, POS(what) >= POS(row.content));
-		HOLD(C4, !COMPLETE(what) || (ends && POS(what) == ITEMS && delivered == ALL));
+		HOLD(C4, !COMPLETE(what) || (POS(what) == END && delivered == ALL));
 		HOLD(C4, COMPLETE(what) || !COMPLETE(row.content));
 #if defined(BUG_SAVE_CREATES_THE_ROW)
 		if
@@ -293,9 +315,15 @@ end:	do
 		lane[a].wire = REQUEST;
 		SENT(a) }
 	:: d_step { lane[a].wire == REQUEST ->
+		HOLD(C4, !COMPLETE(lane[a].tried) || lane[a].sealed);
 		apply(a, lane[a].fence, lane[a].rev, lane[a].tried, lane[a].wire);
 		/* Lost only because of a newer claim, or because the row is gone. */
-		HOLD(C3, lane[a].wire == OK || a != newest || !row.exists) }
+		HOLD(C3, lane[a].wire == OK || a != newest || !row.exists);
+		/* To lose the answer "refused" is to ask again: the same as not to have asked. */
+		if
+		:: lane[a].wire == REFUSED -> leave(a, LOST)
+		:: else
+		fi }
 	:: d_step { lane[a].wire == OK ->
 		lane[a].wire = IDLE;
 #if defined(BUG_PERSIST_THE_NEWEST)
@@ -307,7 +335,6 @@ end:	do
 		:: COMPLETE(lane[a].saved) -> leave(a, DONE)
 		:: else
 		fi }
-	:: d_step { lane[a].wire == REFUSED -> leave(a, LOST) }
 
 	/* Faults. A request that nobody waits for any more is dropped, or stays. */
 	:: d_step { lane[a].wire != IDLE && !calm -> FAILED(a) }
@@ -329,10 +356,12 @@ proctype world() {
 #if defined(DELETES)
 	bit deleted;
 #endif
+#if defined(LIVENESS)
 	if
 	:: ends = 1
 	:: ends = 0
 	fi;
+#endif
 end:	do
 	/* A late request is applied, perhaps again and again, or never. */
 	:: d_step { late[0].owner != 0 -> k = 0;
@@ -359,7 +388,9 @@ end:	do
 		deleted = 1;
 		row.exists = 0; row.fence = 0; row.owner = 0; row.rev = 0; row.content = 0 }
 #endif
+#if defined(LIVENESS)
 	:: d_step { !calm -> calm = 1 }
+#endif
 	od
 }
 
@@ -374,9 +405,11 @@ init {
 	}
 }
 
+#if defined(LIVENESS)
 /*
  * C5 as it shows in the end: once the faults have stopped, the newest owner's
  * frontier becomes durable, and completion where there is an end.
  */
-#define FINAL CONTENT(ITEMS, ends)
+#define FINAL CONTENT(END, ends)
 ltl live { <> calm -> <> (newest == CLAIMS && row.content == FINAL) }
+#endif
