@@ -386,6 +386,21 @@ func TestB4_NamedCases(t *testing.T) {
 			fresh.end()
 		})
 	})
+	t.Run("an ack that is refused as fenced ends the attempt at once", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(4)
+			one := func(_ *Config, src *source) { src.segments = 1 }
+			old := newRig(t, s, one)
+			batches := old.scanAll()
+			newRig(t, s, one).scanAllAcked()
+			batches[0].deliver(t) // the older one does not know yet
+			_ = old.c.Flush(bg)   // now it does, of this segment
+			require.ErrorIs(t, batches[1].ack(bg, nil), checkpoint.ErrFenced)
+			began := time.Now()
+			require.ErrorIs(t, old.nextErr(time.Hour), ErrSuperseded)
+			require.Zero(t, time.Since(began))
+		})
+	})
 	t.Run("a superseded attempt runs no hook", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			s := calm(1)

@@ -3,6 +3,7 @@ package backfill
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -114,5 +115,25 @@ func TestRowNames(t *testing.T) {
 		gg, kind, ii, nn, err := parseName(segmentName(g, i, n))
 		require.NoError(t, err)
 		require.Equal(t, []any{g, segmentKind, i, n}, []any{gg, kind, ii, nn})
+	})
+}
+
+func TestPlanRowsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := Plan{
+			Segments: rapid.IntRange(0, 1000).Draw(t, "segments"),
+			Anchor:   rapid.String().Draw(t, "anchor"),
+			Source:   rapid.String().Draw(t, "source"),
+			Restart:  rapid.String().Draw(t, "restart"),
+		}
+		if rapid.Bool().Draw(t, "timed") {
+			p.StartTime = time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "start"), 0).UTC()
+			p.Details = map[string]string{"table_id": rapid.String().Draw(t, "id")}
+		}
+		s, err := p.encode()
+		require.NoError(t, err)
+		got, err := decodePlan(s)
+		require.NoError(t, err)
+		require.Equal(t, p, got)
 	})
 }

@@ -43,7 +43,9 @@ func (b *both) StartBackfill(ctx context.Context, run backfill.Run) error {
 	var err error
 	b.stream, err = streamreader.New(streamreader.Config{
 		Client: b.table.Streams(), StreamARN: run.Plan.Anchor, Committer: run.Committer,
-		Origin: checkpoint.Origin{Start: checkpoint.StartTrimHorizon, Time: run.Plan.StartTime, Source: run.Plan.Anchor},
+		// "Latest" without Freshness: from the oldest record on, less what is
+		// older than the plan.
+		Origin: checkpoint.Origin{Start: checkpoint.StartLatest, Time: run.Plan.StartTime, Source: run.Plan.Anchor},
 	})
 	if err != nil {
 		return err
