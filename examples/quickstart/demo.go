@@ -125,7 +125,8 @@ func (d *demo) kill(ctx context.Context, cancel context.CancelFunc) error {
 		}
 		defer c.kill()
 		last := i == len(points)
-		before := len(d.output.lines)
+		before, rows := len(d.output.lines), d.watcher.count()
+		d.output.grew = time.Now() // a new process, new patience
 		for {
 			if err := d.pause(ctx, c); err != nil {
 				return errors.Join(background.failure(), err)
@@ -133,7 +134,8 @@ func (d *demo) kill(ctx context.Context, cancel context.CancelFunc) error {
 			if err := d.output.read(); err != nil {
 				return err
 			}
-			if last && writing.Err() != nil && d.finished() {
+			// A process that raised no fence yet may not even know signals yet.
+			if last && writing.Err() != nil && d.finished() && d.watcher.count() > rows {
 				d.unclean = c.stop(ctx)
 				return background.failure()
 			}
@@ -157,7 +159,7 @@ func (d *demo) kill(ctx context.Context, cancel context.CancelFunc) error {
 const cycle = 170 * time.Millisecond
 
 // patience is how long the output may stand still before the demo goes on.
-const patience = 5 * time.Second
+const patience = 8 * time.Second
 
 // pause waits a moment, for nothing longer than the pipeline lives.
 func (d *demo) pause(ctx context.Context, c *child) error {

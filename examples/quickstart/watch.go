@@ -95,6 +95,13 @@ func (w *watcher) run(ctx context.Context) error {
 	}
 }
 
+// count is how many states of rows were seen.
+func (w *watcher) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.observed)
+}
+
 // streaming reports whether the backfill is over, and when it began.
 func (w *watcher) state() (streaming bool, origin time.Time, err error) {
 	w.mu.Lock()
