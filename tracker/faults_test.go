@@ -173,6 +173,25 @@ func TestT3_DoubleAcksOfAllKindsAreOrdinary(t *testing.T) {
 	requireAt(t, &f, 3)
 }
 
+// One AckAll named an item twice, and the item had been moved to a smaller slice:
+// the second mention found it by the forwarding entry of the first.
+func TestT3_TwiceInOneBatchAfterAMove(t *testing.T) {
+	fewSlots(t)
+	var f Frontier[int]
+	positions := make([]int, 200)
+	for i := range positions {
+		positions[i] = i
+	}
+	tk := mustTrack(t, &f, positions...)
+	const left = 3
+	require.Equal(t, len(tk)-left, AckAll(tk[left:]))
+	require.Len(t, f.moved, left)
+	require.Equal(t, 1, AckAll([]Ticket[int]{tk[1], tk[1], tk[1]}))
+	require.Equal(t, 2, f.Stats().Outstanding)
+	require.Equal(t, 2, AckAll([]Ticket[int]{tk[0], tk[1], tk[2], tk[0]}))
+	requireAt(t, &f, 199)
+}
+
 // Positions were taken for consecutive numbers: after 10 the code waited for
 // 11, which did not exist; and a smaller one was taken for an older one.
 func TestT2_OrderIsTheOrderOfTracking(t *testing.T) {

@@ -74,9 +74,10 @@ func (f *Frontier[P]) findLocked(t Ticket[P]) (uint32, bool) {
 	if int(t.slot) < len(f.slots) && f.slots[t.slot].seq&^flags == t.seq {
 		return t.slot, true
 	}
-	// A nil map answers too: only items that were moved are in it.
+	// A nil map answers too: only items that were moved are in it, and within
+	// one AckAll also those that it has settled already.
 	i, ok := f.moved[t.seq]
-	return i, ok
+	return i, ok && f.slots[i].seq&^flags == t.seq
 }
 
 // shrinkLocked moves the outstanding items to a slice of their size once they
