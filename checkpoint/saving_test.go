@@ -52,6 +52,23 @@ func TestC1_AQuietPartitionIsSavedByTimeByWeightByCompletionAndAtShutdown(t *tes
 	}, checkpoint.Interval(time.Minute), checkpoint.EveryWeight(3))
 }
 
+// The end of a partition lets its successor begin, so it waits for no interval.
+func TestC4_CompletionIsSavedAtOnce(t *testing.T) {
+	bubble(t, func(b *scene) {
+		p := b.open(b.c, "a")
+		tickets := b.track(p, 1, 2, 3)
+		tickets[0].Ack() // noted: its save is due in an hour
+		p.Seal()
+		tickets[2].Ack()
+		tickets[1].Ack()
+		began := time.Now()
+		<-p.Committed()
+		require.Zero(b, time.Since(began))
+		require.Equal(b, 1, b.saves())
+		require.Equal(b, "3", b.row("a").Position)
+	}, checkpoint.Interval(time.Hour))
+}
+
 // However many acks an interval sees, it costs one write; and none at all while
 // a stuck record pins the frontier.
 func TestC7_OneWriteAnIntervalAndNoneWithoutProgress(t *testing.T) {

@@ -131,14 +131,16 @@ func TestC6_DrainWaitsForHeldItems(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
 		p := b.open(b.c, "a")
-		b.track(p, 1)[0].Ack()
+		first := b.track(p, 1)[0]
 		held, err := p.TrackHold(t.Context(), 1)
 		require.NoError(t, err)
-		time.AfterFunc(time.Minute, func() { held.Ack() })
+		time.AfterFunc(time.Minute, func() { first.Ack() })
+		time.AfterFunc(2*time.Minute, func() { held.Ack() })
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()
 		require.NoError(t, b.c.Drain(ctx))
-		require.Equal(t, time.Minute, time.Since(began))
-	})
+		require.Equal(t, 2*time.Minute, time.Since(began), "noticed at once, the interval notwithstanding")
+		require.Equal(t, "1", b.row("a").Position)
+	}, checkpoint.Interval(time.Hour))
 }
