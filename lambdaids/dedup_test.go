@@ -3,6 +3,7 @@ package lambdaids_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -193,4 +194,22 @@ func TestDedupWithoutKeyAlwaysApplies(t *testing.T) {
 	require.NoError(t, h(t.Context(), &rec{}))
 	require.Equal(t, 2, n)
 	require.Panics(t, func() { lambdaids.Dedup[rec](nil, nil, 0, nil) })
+}
+
+func ExampleDedup() {
+	claims := lambdaids.NewMemoryClaims(nil) // in earnest dynamoclaims.New
+	apply := lambdaids.Dedup(claims, func(o *Order) string { return o.Number }, time.Minute,
+		func(_ context.Context, o *Order) error {
+			fmt.Println("applied", o.Item)
+			return nil
+		})
+	p := lambdaids.New(lambdaids.Kinesis(func(o *Order) string { return o.Number }), apply, lambdaids.Config[Order]{})
+	for range 2 { // the second time it is a duplicate
+		answer, err := p.Process(context.Background(), []Order{{"1000", "rice"}})
+		fmt.Println(answer.Len(), err)
+	}
+	// Output:
+	// applied rice
+	// 0 <nil>
+	// 0 <nil>
 }
