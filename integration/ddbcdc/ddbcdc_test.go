@@ -27,13 +27,18 @@ const (
 	changes         = 900
 )
 
-// TestNothingIsLostOnMoto: backfill and stream with two kills in each phase;
-// then everything written must have been delivered.
-func TestNothingIsLostOnMoto(t *testing.T) {
+func TestMoto(t *testing.T) {
 	binary := build(t)
-	server, err := servers.StartMoto(t.Context())
+	server, err := servers.StartMoto(t.Context()) // once: it takes seconds
 	require.NoError(t, err)
 	defer server.Stop()
+	t.Run("input faults", func(t *testing.T) { inputFaults(t, server, binary) })
+	t.Run("nothing is lost", func(t *testing.T) { nothingIsLost(t, server, binary) })
+}
+
+// nothingIsLost: backfill and stream with two kills in each phase; then
+// everything written must have been delivered.
+func nothingIsLost(t *testing.T, server *servers.Server, binary string) {
 	table := newTable(t, server.DynamoDB())
 	out := &output{path: filepath.Join(t.TempDir(), "orders.jsonl")}
 	run := func() *process {
@@ -91,22 +96,18 @@ func TestNothingIsLostOnMoto(t *testing.T) {
 	t.Logf("%d rows and %d changes delivered in %d lines, %d kills", rows, delivered, len(lines), killed[false]+killed[true])
 }
 
-// TestInputFaultsOnMoto: one sentence with a remedy, exit code 2.
-func TestInputFaultsOnMoto(t *testing.T) {
-	binary := build(t)
-	server, err := servers.StartMoto(t.Context())
-	require.NoError(t, err)
-	defer server.Stop()
+// inputFaults: one sentence with a remedy, exit code 2.
+func inputFaults(t *testing.T, server *servers.Server, binary string) {
 	createTable(t, server.DynamoDB(), "silent", nil)
-	createTable(t, server.DynamoDB(), "orders", stream)
+	createTable(t, server.DynamoDB(), "audible", stream)
 	for _, tc := range []struct {
 		says string
 		args []string
 	}{
 		{"there is no table nowhere", []string{"-table", "nowhere", "-pipeline", "p"}},
 		{"table silent has no stream: enable it with: aws dynamodb update-table", []string{"-table", "silent", "-pipeline", "p"}},
-		{"cannot be written", []string{"-table", "orders", "-pipeline", "p", "-out", t.TempDir()}},
-		{"does not answer", []string{"-table", "orders", "-pipeline", "p", "-endpoint", "http://127.0.0.1:1"}},
+		{"cannot be written", []string{"-table", "audible", "-pipeline", "p", "-out", t.TempDir()}},
+		{"does not answer", []string{"-table", "audible", "-pipeline", "p", "-endpoint", "http://127.0.0.1:1"}},
 	} {
 		p := start(t, server, binary, tc.args...)
 		require.Equal(t, 2, p.code(t), "%s", p.stderr.String())
