@@ -45,7 +45,7 @@
 //   - T8 Memory is proportional to what is outstanding, not to the distance between the
 //     frontier and the newest item: one stuck ticket with ten million settled
 //     behind it costs what one ticket costs. A burst's memory is given back: at
-//     most some 2,000 slots, or 32 for each outstanding item, are kept.
+//     most some 2,000 slots, or some 32 for each outstanding item, are kept.
 //   - T9 The frontier rests only on items that carry a position. A transaction split
 //     over several batches is held by TrackHold until its last batch, and so
 //     are records that share one position.
