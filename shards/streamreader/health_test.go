@@ -94,12 +94,14 @@ func TestWithTheSDKsClient(t *testing.T) {
 		w.rotate()
 		w.put(100)
 		w.awaitAll(5*time.Minute, 1)
-		r.crash()
-
 		w.service.SetFaults(nil)
+		time.Sleep(time.Minute)
+		r.drain() // every shard has a durable position
+
 		w.put(100)
 		require.NoError(t, w.service.Trim(table, 0))
 		r = w.start(nil, sdk)
+		w.await(time.Minute, "the reader ends", func() bool { return r.reader.Err() != nil })
 		<-r.done
 		require.ErrorIs(t, r.err, shards.ErrGap)
 	})
