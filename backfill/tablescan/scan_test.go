@@ -22,7 +22,7 @@ func bubble(t *testing.T, f func(t *testing.T)) { t.Helper(); synctest.Test(t, f
 
 func TestEveryItemOfEverySegmentOnce(t *testing.T) {
 	for kind := range kinds {
-		for _, segments := range []int{1, 2, 7, 100} {
+		for _, segments := range []int{1, 2, 7, 1000} {
 			t.Run(fmt.Sprintf("%s in %d", kind, segments), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					store, seen := checkpoint.NewMemory(), map[string]int{}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ackgate/ackgate/backfill"
+	"github.com/ackgate/ackgate/checkpoint"
 )
 
 // Page is one page of one segment, never empty.
@@ -159,8 +160,11 @@ func (s *Scanner) Close(ctx context.Context) error {
 		err = a.run.Committer.Flush(ctx)
 	}
 	a.end()
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, checkpoint.ErrFenced):
+		return nil // another attempt has the segments: there is nothing to save
 	}
 	return err
 }
