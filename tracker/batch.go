@@ -113,6 +113,7 @@ func (f *Frontier[P]) ackRun(tickets []Ticket[P]) (settled int) {
 		slots[last].after, f.free = f.free, first
 		f.gone += weight
 	}
+	was := f.state
 	if settled > 0 {
 		f.settled[acked] += uint64(settled)
 		if f.state != 0 && f.afterSettleLocked(tickets...) {
@@ -122,10 +123,10 @@ func (f *Frontier[P]) ackRun(tickets []Ticket[P]) (settled int) {
 	if moved {
 		f.version++
 	}
-	repaid := f.returnLoanLocked()
+	next := f.returnLoanLocked(was)
 	empty := settled > 0 && f.outstandingLocked() == 0
 	f.mu.Unlock()
-	if repaid {
+	if next {
 		f.pool.wake()
 	}
 	if (moved || empty) && f.onAdvance != nil {

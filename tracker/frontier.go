@@ -201,7 +201,7 @@ func (f *Frontier[P]) Abandon() bool {
 	f.failWaitersLocked(ErrAbandoned)
 	prefix := f.prefixLocked()
 	f.total, f.gone = prefix, prefix
-	f.returnLoanLocked()
+	f.returnLoanLocked(f.state)
 	f.state |= dropped
 	f.state &^= large
 	if len(f.slots) > 0 {

@@ -50,6 +50,13 @@ func TestT6_GroupStarvesNoMember(t *testing.T) {
 			share := rapid.Int64Range(1, 3).Draw(t, "share")
 			limit := rapid.Int64Range(0, 4).Draw(t, "limit")
 			g := NewGroup[int, spot](GroupConfig[int]{Share: share, Limit: limit})
+			revokeAll := func() {
+				for k := range g.All() {
+					g.Revoke(k)
+				}
+				synctest.Wait()
+			}
+			defer revokeAll() // a run that is cut short must leave nobody waiting
 			member := rapid.IntRange(0, 3)
 			var calls []*call
 			var late []Ticket[spot]
@@ -126,10 +133,7 @@ func TestT6_GroupStarvesNoMember(t *testing.T) {
 					}
 				},
 			})
-			for k := range g.All() {
-				g.Revoke(k)
-			}
-			synctest.Wait()
+			revokeAll()
 			if g.pool.lent != 0 || g.pool.line.n != 0 {
 				t.Fatalf("after all are gone: %d lent, %d in line", g.pool.lent, g.pool.line.n)
 			}
@@ -221,6 +225,33 @@ func TestT6_NobodyPassesTheFirstInLine(t *testing.T) {
 		require.True(t, c2.done)
 		require.NoError(t, checkGroup(g))
 	})
+}
+
+// The first in line was served from what it had itself settled, which gave
+// nothing back, and so nobody told the second that its turn had come.
+func TestT6_LeavingTheLineWakesTheNext(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			g := NewGroup[int, spot](GroupConfig[int]{Share: 2, Limit: 3})
+			a, _ := g.Add(1)
+			b, _ := g.Add(2)
+			a1 := start(a, spot{}, 1)
+			b1 := start(b, spot{}, 2)
+			b2 := start(b, spot{}, 4)
+			a2 := start(a, spot{}, 2)
+			require.True(t, a1.done && b1.done)
+			require.False(t, b2.done || a2.done)
+			if all {
+				require.Equal(t, 1, AckAll([]Ticket[spot]{b1.tk}))
+			} else {
+				require.True(t, b1.tk.Ack())
+			}
+			synctest.Wait()
+			require.True(t, b2.done, "it is alone in its member now")
+			require.True(t, a2.done, "one is left to lend, and it is needed")
+			require.NoError(t, checkGroup(g))
+		})
+	}
 }
 
 func TestT7_RevokeRacesAcks(t *testing.T) {

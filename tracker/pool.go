@@ -78,17 +78,18 @@ func (p *pool[P]) wake() {
 	}
 }
 
-// returnLoanLocked gives back what the share covers again, and reports whether
-// that was anything: then the caller wakes the line, once it has unlocked.
-func (f *Frontier[P]) returnLoanLocked() bool {
-	if f.lent == 0 {
+// returnLoanLocked gives back what the share covers again. It reports whether
+// the line may move now, since something was given back or since f, which was in
+// state was, has left it: then the caller wakes it, once it has unlocked.
+func (f *Frontier[P]) returnLoanLocked(was state) (next bool) {
+	if f.pool == nil {
 		return false
 	}
-	need := max(f.total-f.gone-f.limit, 0)
-	if need >= f.lent {
-		return false
+	next = was&crowded != 0 && f.state&crowded == 0
+	if need := max(f.total-f.gone-f.limit, 0); need < f.lent {
+		f.pool.giveBack(f.lent - need)
+		f.lent = need
+		next = true
 	}
-	f.pool.giveBack(f.lent - need)
-	f.lent = need
-	return true
+	return next
 }

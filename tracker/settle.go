@@ -76,14 +76,15 @@ func (f *Frontier[P]) settleMovedAndUnlock(t Ticket[P], how settling) bool {
 }
 
 func (f *Frontier[P]) afterSettleAndUnlock(t Ticket[P], moved bool) bool {
+	was := f.state
 	completed := f.afterSettleLocked(t)
 	if completed && !moved {
 		f.version++
 	}
-	repaid := f.returnLoanLocked()
+	next := f.returnLoanLocked(was)
 	empty := f.outstandingLocked() == 0
 	f.mu.Unlock()
-	if repaid {
+	if next {
 		f.pool.wake()
 	}
 	if (moved || empty) && f.onAdvance != nil {

@@ -40,6 +40,11 @@ func TestT6_WaitersAgainstAQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rapid.SyncTest(t, func(t *rapid.T) {
 			s := newMachine(rapid.Int64Range(1, 3).Draw(t, "limit"))
+			// A run that is cut short must leave nobody waiting.
+			defer func() {
+				s.f.Abandon()
+				synctest.Wait()
+			}()
 			var queue []*call
 			// admit is the model's side of room being made.
 			admit := func() {
@@ -140,7 +145,6 @@ func TestT6_WaitersAgainstAQueue(t *testing.T) {
 					}
 				},
 			})
-			s.f.Abandon()
 		})
 	})
 }
