@@ -74,6 +74,7 @@ func (r *Reader) Health() Health {
 // discovered for so long. started is when the reader was first asked to Read.
 // A shard that waits for acks is not read, so it counts as stalled too: a
 // pipeline that does not deliver is not ready.
+// Take a limit of several times IdlePoll and Discovery, which are pauses.
 func (h Health) Stalled(now, started time.Time, limit time.Duration) (ids []string, stalled bool) {
 	late := func(t time.Time) bool {
 		if t.Before(started) {
