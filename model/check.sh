@@ -87,6 +87,13 @@ if [ "${1:-all}" != mutants ]; then
 	verify commit-late commit 'assertions C1 C2 C3 C4 C5' ITEMS=2 CLAIMS=2 LATE=2
 	verify commit-deletes commit 'assertions C1 C2 C3 C4 C5' ITEMS=1 CLAIMS=3 LATE=1 DELETES
 	verify commit-live commit 'liveness: when faults stop the frontier and completion become durable' ITEMS=2 CLAIMS=2 LATE=1 LIVENESS
+	b='assertions B1 B2 B4 B7 B8'
+	verify handoff-segments handoff "$b" ATTEMPTS=2 SEGMENTS=2 PAGES=2
+	verify handoff-attempts handoff "$b" ATTEMPTS=3 SEGMENTS=1 PAGES=1
+	verify handoff-plain handoff "$b" ATTEMPTS=3 SEGMENTS=0 PAGES=2
+	verify handoff-restarts handoff "$b" ATTEMPTS=3 SEGMENTS=1 PAGES=1 RESTARTS TOGETHER
+	verify handoff-live handoff 'liveness: when faults stop the stream is read' ATTEMPTS=3 SEGMENTS=1 PAGES=1 LIVENESS
+	verify handoff-live-restarts handoff 'liveness: when faults stop the stream is read' ATTEMPTS=2 SEGMENTS=1 PAGES=1 LIVENESS RESTARTS
 fi
 while read -r model bug promise bounds; do
 	case $model in '' | '#'*) continue ;; esac
