@@ -1,0 +1,128 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestModes(t *testing.T) {
+	t.Run("backfill only ends", func(t *testing.T) {
+		for _, s := range []*sim{calm(0), calm(5)} {
+			bubble(t, func(t *testing.T) {
+				s.cfg.Mode = BackfillOnlyMode
+				for range 2 { // and again after a restart
+					r := newRig(t, s)
+					for {
+						b, ack, err := r.read(bg)
+						if errors.Is(err, ErrEnd) {
+							break
+						}
+						require.NoError(t, err)
+						require.Equal(t, Backfilling, b.half)
+						require.NoError(t, ack(bg, nil))
+					}
+					require.Equal(t, Finished, r.r.Phase())
+					require.ErrorIs(t, r.nextErr(time.Second), ErrEnd)
+					r.end()
+				}
+			})
+		}
+	})
+	t.Run("backfill only, simulated", func(t *testing.T) {
+		checkSim(t, func(_ *rapid.T, s *sim) { s.cfg.Mode = BackfillOnlyMode })
+	})
+	t.Run("a source without a backfill is unaffected", func(t *testing.T) {
+		n := 0
+		r, err := New(StreamOnly(func(context.Context) (int, AckFunc, error) {
+			if n++; n > 3 {
+				return 0, nil, ErrEnd
+			}
+			return n, nil, nil
+		}), Config{Mode: StreamOnlyMode})
+		require.NoError(t, err)
+		for i := range 3 {
+			b, ack, err := r.Read(bg)
+			require.NoError(t, err)
+			require.Equal(t, i+1, b)
+			require.NoError(t, ack(bg, nil))
+			require.ErrorIs(t, ack(bg, nil), ErrStale)
+		}
+		_, _, err = r.Read(bg)
+		require.ErrorIs(t, err, ErrEnd)
+		require.Equal(t, Stats{Phase: Streaming, Stream: HalfStats{Read: 3, Delivered: 3, Stale: 3, Latency: r.Stats().Stream.Latency}}, r.Stats())
+		require.NoError(t, r.Close(bg))
+	})
+	t.Run("an error of the source is not remembered", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, calm(4))
+			failing := &flaky{source: r.src, left: 3}
+			var err error
+			r.r, err = New(failing, Config{Committer: r.c})
+			require.NoError(t, err)
+			r.read = r.r.Read
+			for range 3 {
+				require.EqualError(t, r.nextErr(time.Second), "test: flaky")
+			}
+			r.next()
+		})
+	})
+	t.Run("latency is measured in both halves", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(1)
+			var settled []Settlement
+			r := newRig(t, s, func(cfg *Config, _ *source) {
+				cfg.Hooks.Settled = func(x Settlement) { settled = append(settled, x) }
+			})
+			h := r.next()
+			time.Sleep(3 * time.Second)
+			h.deliver(t)
+			r.scanAllAcked()
+			s.w.write(0)
+			h2 := r.next()
+			time.Sleep(5 * time.Second)
+			h2.deliver(t)
+			st := r.r.Stats()
+			require.Equal(t, 3*time.Second, st.Backfill.Latency.Mean())
+			require.Equal(t, 5*time.Second, st.Stream.Latency.Max)
+			require.Equal(t, []Settlement{
+				{Phase: Backfilling, Batch: h.BatchName(), Latency: 3 * time.Second},
+				{Phase: Streaming, Batch: h2.BatchName(), Latency: 5 * time.Second},
+			}, settled)
+		})
+	})
+	t.Run("what New refuses", func(t *testing.T) {
+		src := StreamOnly(func(context.Context) (int, AckFunc, error) { return 0, nil, nil })
+		for _, cfg := range []Config{
+			{}, // no Committer
+			{Mode: StreamOnlyMode + 1},
+			{Mode: StreamOnlyMode, Retention: -1},
+			{Mode: StreamOnlyMode, MaxHeld: -1},
+			{Mode: StreamOnlyMode, OverlapAt: 2},
+			{Mode: StreamOnlyMode, WarnAt: []float64{50}},
+			{Mode: StreamOnlyMode, Retry: Backoff{Min: time.Hour, Max: time.Second}},
+		} {
+			_, err := New(src, cfg)
+			require.ErrorContains(t, err, "backfill: ")
+		}
+		_, err := New[int](nil, Config{Mode: StreamOnlyMode})
+		require.Error(t, err)
+	})
+}
+
+type flaky struct {
+	*source
+	left int
+}
+
+func (f *flaky) ReadBackfill(ctx context.Context) (page, AckFunc, error) {
+	if f.left > 0 {
+		f.left--
+		return page{}, nil, errors.New("test: flaky")
+	}
+	return f.source.ReadBackfill(ctx)
+}
