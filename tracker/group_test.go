@@ -298,6 +298,44 @@ func TestT7_RevokeRacesAcks(t *testing.T) {
 	require.Positive(t, advanced.Load())
 }
 
+// Members borrow, give back, give up and leave the line all at once; if one
+// wake-up were lost, this test would not end.
+func TestT6_GroupLosesNoWakeUp(t *testing.T) {
+	g := NewGroup[int, int](GroupConfig[int]{Share: 1, Limit: 2})
+	var wg sync.WaitGroup
+	for k := range 5 {
+		f, err := g.Add(k)
+		require.NoError(t, err)
+		for c := range 3 {
+			wg.Go(func() {
+				for n := range 300 {
+					ctx, cancel := context.WithCancel(context.Background())
+					if (n+c)%7 == 0 {
+						go cancel()
+					}
+					tk, err := f.Track(ctx, n, int64(1+(n+c+k)%3))
+					cancel()
+					if err != nil {
+						continue
+					}
+					if n%2 == 0 {
+						runtime.Gosched()
+						tk.Ack()
+					} else {
+						AckAll([]Ticket[int]{tk, tk})
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	require.NoError(t, checkGroup(g))
+	s := g.Stats()
+	require.Zero(t, s.Outstanding)
+	require.Zero(t, s.Lent)
+	require.Empty(t, s.Waiting)
+}
+
 func TestGroupWithoutLimits(t *testing.T) {
 	g := NewGroup[string, int](GroupConfig[string]{})
 	f, err := g.Add("a")
