@@ -298,9 +298,9 @@ func TestT7_RevokeRacesAcks(t *testing.T) {
 	require.Positive(t, advanced.Load())
 }
 
-// Members borrow, give back, give up and leave the line all at once; if one
-// wake-up were lost, this test would not end.
-func TestT6_GroupLosesNoWakeUp(t *testing.T) {
+// Members borrow, give back, give up and leave the line all at once; every call
+// ends, and the books balance.
+func TestT6_GroupBooksBalanceAfterAStampede(t *testing.T) {
 	g := NewGroup[int, int](GroupConfig[int]{Share: 1, Limit: 2})
 	var wg sync.WaitGroup
 	for k := range 5 {
