@@ -1,103 +1,118 @@
 #!/bin/sh
-# Checks the models in this directory exhaustively with spin, and that each
-# mutant of them is found out by the promise that it breaks. Prints a line for
-# each; fails on any error, on a search that is not complete, and on a mutant
-# that is not caught. See ../doc/model.md.
+# Checks the models in this directory with spin: each line of the file checks by
+# an exhaustive search, and each line of the file mutants by finding the promise
+# broken that it names. Prints a line for each; fails on any error, on a search
+# that is not complete, and on a mutant that is not caught. See ../doc/model.md.
+#
+# JOBS of them run side by side; the default is one for each processor.
 set -u
 cd "$(dirname "$0")" || exit 1
+depth=200000 # steps of the longest path; a search that meets it is not complete
+
+# build <definition>...: a verifier of $model in the current directory.
+build() {
+	defs='' kind=-DSAFETY
+	for d in "$@"; do
+		defs="$defs -D$d"
+		[ "$d" = LIVENESS ] && kind=-DNOFAIR
+	done
+	# shellcheck disable=SC2086
+	if ! { spin $defs -a "$here/$model.pml" && cc $cc -w $kind -DNOREDUCE -o pan pan.c; } >built 2>&1; then
+		echo "model: $model ($*) does not build:"
+		cat built
+		return 1
+	fi
+}
+
+# search <hash> <definition>...: the whole search, or up to the first error.
+search() {
+	hash=$1 flags=''
+	shift
+	case " $* " in *' LIVENESS '*) flags=-a ;; esac
+	./pan -m$depth -w"$hash" $flags >out 2>&1
+}
+
+# verify <definition>...: prints its line; fails if there is any error.
+verify() {
+	build "$@" || return 1
+	search 22 "$@"
+	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' out | head -n 1)
+	found=$(sed -n 's/.*depth reached \([0-9]*\), errors: \([0-9]*\).*/depth \1 errors \2/p' out)
+	case $promises in
+	live) what='liveness' ;;
+	*) what="assertions $(echo "$promises" | tr , ' ')" ;;
+	esac
+	echo "model: $model states ${states:-none} ${found:-unfinished} $what ($*)"
+	if grep -qE 'Search not completed|max search depth too small|out of memory' out; then
+		echo "model: this search was not complete:"
+		cat out
+		return 1
+	fi
+	case $found in
+	*' errors 0') ;;
+	*) cat out && return 1 ;;
+	esac
+}
+
+# mutant <definition>...: prints its line; fails if it is not caught.
+mutant() {
+	case $promises in
+	live) only='' sign='acceptance cycle' ;;
+	*) only=ONLY=${promises#?} sign="assertion violated .*||$promises)" ;;
+	esac
+	# shellcheck disable=SC2086
+	build "$@" "$bug" $only || return 1
+	search 18 "$@"
+	if ! grep -q "$sign" out; then
+		echo "model: mutant $bug of $model NOT caught by $promises ($*)"
+		cat out
+		return 1
+	fi
+	echo "model: mutant $bug caught by $promises"
+}
+
+# one <line number> <line>: what one line of checks or mutants asks for.
+one() {
+	number=$1
+	# shellcheck disable=SC2086
+	set -- $2
+	model=$1 cc=-O0 bug=''
+	case $2 in
+	BUG_*) bug=$2 promises=$3 ;;
+	*) promises=$2 cc=$3 ;;
+	esac
+	shift 3
+	mkdir "$dir/$number" && cd "$dir/$number" || return 1
+	if [ -n "$bug" ]; then mutant "$@"; else verify "$@"; fi >line || echo "$number" >>"$dir/failed"
+	rm -f pan pan.*
+}
+
 here=$(pwd)
+if [ $# -gt 0 ]; then # called by the lines below
+	dir=$MODEL_DIR
+	one "$1" "$2"
+	exit 0
+fi
+
 for tool in spin cc; do
 	command -v $tool >/dev/null || {
-		echo "model: $tool is missing: install it with: apt-get install -y spin gcc" >&2
+		echo "model: $tool is missing: get it with: apt-get install -y spin gcc" >&2
 		exit 1
 	}
 done
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-failed=$dir/failed
-depth=100000
-
-# build <name> <model> <optimization> <definition>...: a verifier in $dir/<name>.
-build() {
-	name=$1 model=$2 opt=$3
-	shift 3
-	defs='' safety='-DSAFETY'
-	for d in "$@"; do
-		defs="$defs -D$d"
-		[ "$d" = LIVENESS ] && safety='-DNFAIR=1'
-	done
-	mkdir -p "$dir/$name"
-	(cd "$dir/$name" && spin $defs -a "$here/$model.pml" && cc "-O$opt" -w $safety -DNOREDUCE -o pan pan.c) \
-		>"$dir/$name/build" 2>&1 || {
-		echo "model: $name does not build:" && cat "$dir/$name/build"
-		touch "$failed"
-		return 1
-	}
-}
-
-# run <name> <definition>...: its whole search, or up to the first error.
-run() {
-	name=$1
-	shift
-	flags=''
-	case " $* " in *' LIVENESS '*) flags=-a ;; esac
-	(cd "$dir/$name" && ./pan -m$depth $flags) >"$dir/$name/out" 2>&1
-}
-
-# verify <name> <model> <promises> <definition>...
-verify() {
-	name=$1 model=$2 promises=$3
-	shift 3
-	build "$name" "$model" 2 "$@" || return
-	run "$name" "$@"
-	out=$dir/$name/out
-	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' "$out")
-	found=$(sed -n 's/.*depth reached \([0-9]*\), errors: \([0-9]*\).*/depth \1 errors \2/p' "$out")
-	printf 'model: %s states %s %s %s (%s)\n' "$model" "${states:-none}" "${found:-no answer}" "$promises" "$*"
-	case "$found" in *'errors 0') ;; *) cat "$out" && touch "$failed" ;; esac
-	if grep -qE 'Search not completed|max search depth too small|out of memory' "$out"; then
-		echo "model: the search of $model ($*) is not complete" && touch "$failed"
-	fi
-}
-
-# mutant <model> <bug> <promise> <definition>...
-mutant() {
-	model=$1 bug=$2 promise=$3
-	shift 3
-	only=''
-	case $promise in [A-Z]*) only=ONLY=${promise#?} ;; esac
-	build "$bug" "$model" 0 "$@" "$bug" $only || return
-	run "$bug" "$@"
-	case $promise in
-	live) sign='acceptance cycle' ;;
-	*) sign="assertion violated .*||$promise)" ;;
-	esac
-	if grep -q "$sign" "$dir/$bug/out"; then
-		echo "model: mutant $bug caught by $promise"
-	else
-		echo "model: mutant $bug of $model is NOT caught by $promise:"
-		grep -E 'assertion|acceptance|errors:' "$dir/$bug/out"
-		touch "$failed"
-	fi
-}
-
-if [ "${1:-all}" != mutants ]; then
-	verify commit-claims commit 'assertions C1 C2 C3 C4 C5' ITEMS=2 CLAIMS=3 LATE=1
-	verify commit-items commit 'assertions C1 C2 C3 C4 C5' ITEMS=3 CLAIMS=2 LATE=2 HELD
-	verify commit-late commit 'assertions C1 C2 C3 C4 C5' ITEMS=2 CLAIMS=2 LATE=2
-	verify commit-deletes commit 'assertions C1 C2 C3 C4 C5' ITEMS=1 CLAIMS=3 LATE=1 DELETES
-	verify commit-live commit 'liveness: when faults stop the frontier and completion become durable' ITEMS=2 CLAIMS=2 LATE=1 LIVENESS
-	b='assertions B1 B2 B4 B7 B8'
-	verify handoff-segments handoff "$b" ATTEMPTS=2 SEGMENTS=2 PAGES=2
-	verify handoff-attempts handoff "$b" ATTEMPTS=3 SEGMENTS=1 PAGES=1
-	verify handoff-plain handoff "$b" ATTEMPTS=3 SEGMENTS=0 PAGES=2
-	verify handoff-restarts handoff "$b" ATTEMPTS=3 SEGMENTS=1 PAGES=1 RESTARTS TOGETHER
-	verify handoff-live handoff 'liveness: when faults stop the stream is read' ATTEMPTS=3 SEGMENTS=1 PAGES=1 LIVENESS
-	verify handoff-live-restarts handoff 'liveness: when faults stop the stream is read' ATTEMPTS=2 SEGMENTS=1 PAGES=1 LIVENESS RESTARTS
+grep -hv '^#' checks mutants >"$dir/lines"
+n=$(wc -l <"$dir/lines")
+i=0
+while read -r line; do
+	i=$((i + 1))
+	printf '%s\0%s\0' $i "$line"
+done <"$dir/lines" | MODEL_DIR=$dir xargs -0 -n 2 -P "${JOBS:-$(nproc)}" sh "$here/check.sh"
+for i in $(seq "$n"); do
+	cat "$dir/$i/line" || echo "$i" >>"$dir/failed"
+done
+if [ -e "$dir/failed" ]; then
+	echo "model: $(wc -l <"$dir/failed") of $n failed" >&2
+	exit 1
 fi
-while read -r model bug promise bounds; do
-	case $model in '' | '#'*) continue ;; esac
-	# shellcheck disable=SC2086
-	mutant "$model" "$bug" "$promise" $bounds
-done <mutants
-[ ! -e "$failed" ]
