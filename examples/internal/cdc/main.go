@@ -53,6 +53,9 @@ func stopOnSignal(stderr io.Writer) (context.Context, func()) {
 	go func() {
 		select {
 		case s := <-signals:
+			if isTerminal(stderr) {
+				fmt.Fprint(stderr, eraseLine)
+			}
 			fmt.Fprintf(stderr, "ddbcdc: %s: finishing what is in flight; a second signal exits at once\n", s)
 			cancel()
 		case <-done:

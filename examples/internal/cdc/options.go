@@ -38,6 +38,10 @@ const usage = `Usage: ddbcdc -table T -pipeline P [flags]
 Reads all items of a DynamoDB table and then its stream, and writes one JSON line
 per item or change. Progress is kept in the checkpoint table, only for lines that
 are written (and for a file fsynced): stopped or killed, the same command resumes.
+SIGINT and SIGTERM finish what is in flight first; a second one exits at once.
+
+Exit codes: 0 stopped by a signal, 1 failed while running (start it again),
+2 something has to be changed first, 130 stopped by a second signal.
 
 `
 
@@ -112,8 +116,8 @@ func (o Options) validate() error {
 	if o.Start != checkpoint.StartTrimHorizon && o.Start != checkpoint.StartLatest {
 		return invalid(fmt.Sprintf("-start %q is unknown", o.Start), "give trim_horizon (everything the stream still holds) or latest (from now on)")
 	}
-	if o.PageSize < 0 {
-		return invalid(fmt.Sprintf("-page-size %d is negative", o.PageSize), "give a number of items, or leave it out")
+	if o.PageSize < 0 || o.PageSize > 1_000_000 {
+		return invalid(fmt.Sprintf("-page-size %d is out of range", o.PageSize), "give 1 to 1000000 items, or leave it out")
 	}
 	if o.Out == "" {
 		return invalid("-out is empty", "name a file, or - for standard output")

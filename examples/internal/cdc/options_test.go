@@ -44,7 +44,7 @@ func TestBadFlagsExitWithOneSentence(t *testing.T) {
 		{"-table orders -pipeline p -checkpoint-table a/b", `-checkpoint-table "a/b" is no table name: give`},
 		{"-table orders -pipeline p -linger -1s", "-linger -1s is too short: give"},
 		{"-table orders -pipeline p -commit-interval 0s", "-commit-interval 0s is too short: give"},
-		{"-table orders -pipeline p -page-size -1", "-page-size -1 is negative: give"},
+		{"-table orders -pipeline p -page-size -1", "-page-size -1 is out of range: give"},
 		{"-table orders -pipeline p -out=", "-out is empty: name"},
 		{"-table orders -pipeline p -unknown", "flag provided but not defined: -unknown: see"},
 		{"-table orders -pipeline p extra", `unexpected argument "extra": write`},

@@ -58,11 +58,19 @@ type display struct {
 const terminalRefresh = 500 * time.Millisecond
 
 func newDisplay(w io.Writer, interval time.Duration) display {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(w) {
 		return display{w, terminalRefresh, true}
 	}
 	return display{w, interval, false}
 }
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// eraseLine goes back to the start of the moving line and erases it.
+const eraseLine = "\r\x1b[K"
 
 func (d display) run(stop <-chan struct{}, now func() status) {
 	tick := time.NewTicker(d.interval)
@@ -88,7 +96,7 @@ func (d display) run(stop <-chan struct{}, now func() status) {
 
 func (d display) show(line string) {
 	if d.moving {
-		fmt.Fprintf(d.w, "\r\x1b[K%s", line) // return, then erase to the end of the line
+		fmt.Fprint(d.w, eraseLine, line)
 		return
 	}
 	fmt.Fprintln(d.w, "ddbcdc:", line)
