@@ -1,0 +1,90 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/ackgate/ackgate/shards/streamtest"
+)
+
+// call makes one call out of the process. It takes a time that its name, its
+// target and its number decide.
+func (a *attempt) call(ctx context.Context, op, target string, do func() error) error {
+	if err := a.process.pass(ctx); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	n := a.calls[op+target]
+	a.calls[op+target]++
+	a.mu.Unlock()
+	d := a.world.chance.of(op+target, a.n, n).between(time.Millisecond, 20*time.Millisecond)
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := a.process.pass(ctx); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	return a.process.pass(ctx) // a frozen process does not see the answer
+}
+
+// tables and streams are the service as a worker sees it.
+type tables struct {
+	*streamtest.Dynamo
+	a *attempt
+}
+
+func (c tables) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (out *dynamodb.ScanOutput, err error) {
+	err = c.a.call(ctx, "Scan", string(rune('0'+aws.ToInt32(in.Segment))), func() error {
+		out, err = c.Dynamo.Scan(ctx, in)
+		return err
+	})
+	return out, err
+}
+
+func (c tables) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, _ ...func(*dynamodb.Options)) (out *dynamodb.DescribeTableOutput, err error) {
+	err = c.a.call(ctx, "DescribeTable", "", func() error {
+		out, err = c.Dynamo.DescribeTable(ctx, in)
+		return err
+	})
+	return out, err
+}
+
+type streams struct {
+	*streamtest.Streams
+	a *attempt
+}
+
+func (c streams) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput, _ ...func(*dynamodbstreams.Options)) (out *dynamodbstreams.DescribeStreamOutput, err error) {
+	err = c.a.call(ctx, "DescribeStream", "", func() error {
+		out, err = c.Streams.DescribeStream(ctx, in)
+		return err
+	})
+	return out, err
+}
+
+func (c streams) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput, _ ...func(*dynamodbstreams.Options)) (out *dynamodbstreams.GetShardIteratorOutput, err error) {
+	err = c.a.call(ctx, "GetShardIterator", aws.ToString(in.ShardId), func() error {
+		out, err = c.Streams.GetShardIterator(ctx, in)
+		return err
+	})
+	return out, err
+}
+
+func (c streams) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput, _ ...func(*dynamodbstreams.Options)) (out *dynamodbstreams.GetRecordsOutput, err error) {
+	err = c.a.call(ctx, "GetRecords", aws.ToString(in.ShardIterator), func() error {
+		out, err = c.Streams.GetRecords(ctx, in)
+		return err
+	})
+	return out, err
+}

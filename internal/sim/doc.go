@@ -1,0 +1,38 @@
+// Package sim runs a whole deployment in virtual time and holds it against an
+// oracle that knows every change from the writing side.
+//
+// A world is a table with a stream that rotates, splits, trims and answers
+// inconsistently; a checkpoint store that throttles, hangs, loses answers and
+// applies writes late; workers that read the table and then its stream, are
+// paused, killed and revived as zombies, and restarted by an operator with other
+// settings; and a sink that batches, delays, reorders and refuses. Everything a
+// world does to the library is a script drawn from its seed before it starts.
+//
+// At the end faults stop, one calm worker is left alone, and everything must have
+// arrived. What is counted, each of which must be 0:
+//
+//   - lost: a change that was owed, was neither acked nor reported as a gap, and
+//     that the pipeline has left behind; or a durable position that at some moment
+//     claimed such a change, so that a crash then would have lost it.
+//   - order violations: a version of an item handed out for the first time before
+//     an earlier one, a child shard before its parent was delivered, the stream
+//     before the backfill was.
+//   - regressions: a durable position that went back, a completion that was taken
+//     back, a plan that changed.
+//   - stuck: a change that is still under way long after faults stopped, a worker
+//     that ended without a cause, a drain that left something unsaved.
+//   - duplicate bound violations: something handed out again that was durable,
+//     that this very attempt had handed out before, or that was delivered longer
+//     ago than one commit interval and its save when the attempt crashed.
+//
+// # What a seed reproduces
+//
+// The script is a function of the seed to the byte, and so is the fault and the
+// duration of every single call, whichever goroutine makes it. Goroutines that
+// are ready at one virtual instant run in an order that the Go scheduler chooses,
+// a select among several ready cases chooses at random, and the library draws the
+// jitter of its retries from a source that cannot be seeded: after the first
+// failed call, the exact instants of a run differ from those of another run of
+// its seed. Report.Script is the hash of what is reproduced, Report.Log that of
+// everything that happened.
+package sim
