@@ -1,0 +1,7 @@
+//go:build integration && !linux
+
+package main
+
+import "syscall"
+
+func orphanEnds() *syscall.SysProcAttr { return nil }
