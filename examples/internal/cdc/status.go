@@ -11,7 +11,7 @@ import (
 // status gathers what a progress line shows.
 func (p *pipeline) status() status {
 	s := status{
-		at: time.Now(), streaming: p.runner.Phase() == backfill.Streaming,
+		at: time.Now(), streaming: !p.o.Backfill || p.runner.Phase() == backfill.Streaming,
 		rows: p.rows.Load(), estimate: p.source.estimate, changes: p.changes.Load(), inFlight: p.inFlight.Load(),
 		lag: p.feed.lag(),
 	}
