@@ -73,6 +73,9 @@ func (s *Suite) Run() {
 		}
 	}
 	for _, n := range names {
+		// What the benchmark closes over may be large, and the next ones would
+		// have it marked again and again.
+		s.bench[n] = nil
 		rs := s.result[n]
 		fmt.Fprintf(s.out, "%s %s ns/op %d B/op %d allocs/op\n", n,
 			figure(median(each(rs, nsPerOp))),
