@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 
 // TestDemo is the demo, small: kills in both phases, and nothing lost.
 func TestDemo(t *testing.T) {
-	d := demo{items: 6000, changes: 2000, kills: 4, seed: uint64(time.Now().UnixNano()), during: 2 * time.Second, limit: 50 * time.Second, dir: t.TempDir()}
+	d := demo{items: 4000, changes: 2000, kills: 4, seed: uint64(time.Now().UnixNano()), during: 2 * time.Second, limit: 50 * time.Second, dir: t.TempDir()}
 	if ok, err := d.run(t.Context()); err != nil || !ok {
 		t.Fatalf("seed %d: ok %t, error %v\n%s", d.seed, ok, err, d.lastWords())
 	}
