@@ -150,12 +150,12 @@ func (r result) String() string {
 	return "does not compile, or runs no test"
 }
 
-// test runs c. The paths are trimmed so that copies share the build cache.
+// test runs c.
 func (t *tree) test(ctx context.Context, c command, flags ...string) result {
 	ctx, cancel := context.WithTimeout(ctx, killAfter)
 	defer cancel()
 	args := append([]string{
-		"test", "-trimpath", "-vet=off", "-count=1", "-failfast", "-v",
+		"test", "-vet=off", "-count=1", "-failfast", "-v",
 		"-timeout", testTimeout.String(), "-run", c.run,
 	}, flags...)
 	out, err := t.command(ctx, append(args, c.pkg)...).CombinedOutput()
