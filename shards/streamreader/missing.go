@@ -56,7 +56,14 @@ func (r *Reader) mayOweLocked(id string) bool {
 // line of the stream has a parent that is gone.
 const probes = 16
 
-// probe asks the service for each shard that a listing should have named.
+// unlistedFor is how long a shard that exists may be left out of the listings
+// before it counts as one without a parent. Listings catch up within seconds; the
+// minute is for a shard that no listing ever names.
+const unlistedFor = time.Minute
+
+// probe asks the service for each shard that a listing should have named. That it
+// exists says nothing of its parents, which only a listing names, and read too
+// early it would overtake them: so it waits to be listed.
 func (r *Reader) probe(ctx context.Context) error {
 	r.mu.Lock()
 	missing := r.lineage.Missing()
@@ -71,12 +78,25 @@ func (r *Reader) probe(ctx context.Context) error {
 		})
 	}
 	asking.Wait()
+	unlisted := make(map[string]time.Time)
+	defer func() { r.unlisted = unlisted }()
 	for i, id := range missing {
 		err := answers[i]
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
+			since, ok := r.unlisted[id]
+			if !ok {
+				since = r.cfg.Now()
+			}
+			unlisted[id] = since
+			r.mu.Lock()
+			_, held := r.rows[id] // claimed in an earlier run, behind its parents
+			r.mu.Unlock()
+			if !held && r.cfg.Now().Sub(since) < unlistedFor {
+				continue
+			}
 			r.mu.Lock()
 			r.lineage.Observe(shards.Shard{ID: id, Closed: true})
 			r.startLocked()

@@ -55,7 +55,8 @@ type Reader struct {
 	freshUntil time.Time
 	pending    int // fresh shards without an iterator; 1 more until the first listing ended
 	disc       discovery
-	low        struct { // of the discovery's goroutine
+	unlisted   map[string]time.Time // of the discovery's goroutine, see unlistedFor
+	low        struct {             // likewise
 		part *checkpoint.Partition[time.Time]
 		at   time.Time
 	}
