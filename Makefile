@@ -2,9 +2,10 @@
 GO       ?= go
 MODULES  := . bench examples integration tools
 FUZZTIME ?= 3s
-COUNT    ?= 5
+SEEDS    ?= 1000
+MINUTES  ?= 5
 
-.PHONY: demo test check fmt vet staticcheck race arch32 fuzz snippets readme integration sim-shards sim-backfill bench spec
+.PHONY: demo test check fmt vet staticcheck race arch32 fuzz snippets readme integration sim mutants model soak sim-shards sim-backfill bench spec
 
 demo: ## kill a real pipeline again and again and count what was lost
 	@cd examples && $(GO) run ./quickstart
@@ -48,6 +49,19 @@ integration: ## servers that we did not write, started and stopped here
 	@integration/servers/install.sh
 	@cd integration/stores && $(GO) test -tags integration -count 1 -timeout 600s # alone: go test then shows the line of each store
 	@cd integration && $(GO) test -tags integration -count 1 -timeout 600s $$($(GO) list -tags integration ./... | grep -v /stores)
+
+sim: ## a whole deployment in virtual time: SEEDS worlds
+	@$(GO) run ./internal/simulate -seeds $(SEEDS)
+
+mutants: ## known faults put in one at a time, and what catches each
+	@$(GO) run ./tools/mutants
+
+model: ## the commit protocol and the handoff, searched exhaustively by spin
+	@model/check.sh
+
+soak: ## ddbcdc killed for MINUTES behind a failing proxy, against moto
+	@integration/servers/install.sh
+	@cd integration && $(GO) run -tags integration ./soak -minutes $(MINUTES)
 
 sim-shards: ## weeks of rotation, faults and crashes in virtual time
 	@$(GO) run ./shards/internal/simshards
