@@ -20,10 +20,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -39,6 +39,7 @@ const patches = "testdata/mutants"
 func main() {
 	only := flag.String("only", "", "run the mutants whose file name contains this")
 	jobs := flag.Int("j", 1, "how many to run side by side, each in a copy of its own")
+	trust := flag.Bool("trust", false, "leave out the run without any mutant that sees the tests green")
 	verbose := flag.Bool("v", false, "show the output of each mutant's tests")
 	pure := flag.Bool("pure", false, "make mutants of the packages named as arguments instead")
 	flag.Parse()
@@ -49,7 +50,7 @@ func main() {
 	if *pure {
 		ok, err = runPure(ctx, flag.Args(), *only, max(1, *jobs))
 	} else {
-		ok, err = run(ctx, *only, max(1, *jobs), *verbose)
+		ok, err = run(ctx, *only, max(1, *jobs), *trust, *verbose)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -60,7 +61,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, only string, jobs int, verbose bool) (bool, error) {
+func run(ctx context.Context, only string, jobs int, trust, verbose bool) (bool, error) {
 	files, err := filepath.Glob(filepath.Join(patches, "*.patch"))
 	if err != nil {
 		return false, err
@@ -87,6 +88,9 @@ func run(ctx context.Context, only string, jobs int, verbose bool) (bool, error)
 
 	// Red means nothing unless the same tests are green without the mutant.
 	greens := baseline(all)
+	if trust {
+		greens = nil
+	}
 	fails := make([]error, len(greens))
 	spread(trees, len(greens), func(t *tree, i int) {
 		r := t.test(ctx, greens[i])
@@ -119,24 +123,20 @@ func run(ctx context.Context, only string, jobs int, verbose bool) (bool, error)
 
 // baseline joins what the mutants rely on into one command a package.
 func baseline(all []*mutant) []command {
-	byPackage := map[string]*command{}
+	patterns := map[string][]string{}
 	for _, m := range all {
-		if m.impossible != "" || m.compiler {
-			continue
-		}
 		for _, c := range m.commands {
-			if have := byPackage[c.pkg]; have == nil {
-				byPackage[c.pkg] = &c
-			} else if !slices.Contains(strings.Split(have.run, "|"), c.run) {
-				have.run += "|" + c.run
+			for p := range strings.SplitSeq(c.run, "|") {
+				if !slices.Contains(patterns[c.pkg], p) {
+					patterns[c.pkg] = append(patterns[c.pkg], p)
+				}
 			}
 		}
 	}
 	var greens []command
-	for _, c := range byPackage {
-		greens = append(greens, *c)
+	for _, pkg := range slices.Sorted(maps.Keys(patterns)) {
+		greens = append(greens, command{pkg, strings.Join(patterns[pkg], "|")})
 	}
-	slices.SortFunc(greens, func(a, b command) int { return cmp.Compare(a.pkg, b.pkg) })
 	return greens
 }
 

@@ -3,8 +3,147 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 )
 
-func runPure(context.Context, []string, string, int) (bool, error) {
-	return false, errors.New("-pure is not there yet")
+const (
+	pureTimeout = 40 * time.Second
+	pureSwitch  = "ACKGATE_MUTANT" // the environment variable that turns a site on
+)
+
+// runPure turns around every condition, sum and constant of the packages, one at
+// a time, and lists those that their tests do not notice.
+//
+// All of a package's mutants are compiled at once, each behind a switch that is
+// read when the test starts: to build each alone would take twenty times as long.
+func runPure(ctx context.Context, packages []string, only string, jobs int) (bool, error) {
+	if len(packages) == 0 {
+		packages = []string{"./tracker", "./shards"}
+	}
+	trees, remove, err := plant(ctx, 1)
+	if err != nil {
+		return false, err
+	}
+	defer remove()
+	ok := true
+	for _, pkg := range packages {
+		survivors, err := purePackage(ctx, trees[0], pkg, only, jobs)
+		if err != nil {
+			return false, err
+		}
+		ok = ok && survivors == 0
+	}
+	return ok, nil
+}
+
+func purePackage(ctx context.Context, t *tree, pkg, only string, jobs int) (survivors int, err error) {
+	dir := filepath.Join(t.dir, filepath.FromSlash(pkg))
+	binary := filepath.Join(filepath.Dir(t.dir), filepath.Base(pkg)+".test")
+	sites, err := compileAll(ctx, t, dir, pkg, binary)
+	if err != nil {
+		return 0, err
+	}
+	if out, err := runSite(ctx, binary, dir, 0); err != nil {
+		return 0, fmt.Errorf("%s is not green without a mutant: %w\n%s", pkg, err, out)
+	}
+	var (
+		mu     sync.Mutex
+		killed int
+		alive  []site
+		next   = make(chan site)
+		group  sync.WaitGroup
+	)
+	for range jobs {
+		group.Go(func() {
+			for s := range next {
+				_, err := runSite(ctx, binary, dir, s.number)
+				mu.Lock()
+				if err == nil {
+					alive = append(alive, s)
+					fmt.Printf("survived: %s/%s\n", strings.TrimPrefix(pkg, "./"), s)
+				} else {
+					killed++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, s := range sites {
+		if ctx.Err() == nil && strings.Contains(s.String(), only) {
+			next <- s
+		}
+	}
+	close(next)
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	fmt.Printf("pure %s: %d mutants, %d killed, %d survived\n", pkg, killed+len(alive), killed, len(alive))
+	return len(alive), nil
+}
+
+// compileAll writes the package with all sites and compiles its tests. A site
+// that the compiler refuses, as where a constant is wanted, is left out.
+func compileAll(ctx context.Context, t *tree, dir, pkg, binary string) ([]site, error) {
+	originals, err := sources(dir)
+	if err != nil {
+		return nil, err
+	}
+	refused := map[string]bool{} // file:line
+	for range 20 {
+		sites, err := plantSites(dir, originals, refused)
+		if err != nil {
+			return nil, err
+		}
+		out, err := t.command(ctx, "test", "-c", "-vet=off", "-gcflags=-e", "-o", binary, pkg).CombinedOutput()
+		if err == nil {
+			return sites, nil
+		}
+		found := false
+		for _, m := range errorLine.FindAllStringSubmatch(string(out), -1) {
+			key := filepath.Base(m[1]) + ":" + m[2]
+			found = found || !refused[key]
+			refused[key] = true
+		}
+		if !found {
+			return nil, fmt.Errorf("%s with its mutants does not compile: %w\n%s", pkg, err, out)
+		}
+	}
+	return nil, errors.New("the mutants of " + pkg + " do not come to compile")
+}
+
+var errorLine = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: `)
+
+func sources(dir string) (map[string][]byte, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]byte{}
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		if out[filepath.Base(f)], err = os.ReadFile(f); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func runSite(ctx context.Context, binary, dir string, number int) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, pureTimeout+10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout", pureTimeout.String())
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "RAPID_SEED=1", "RAPID_NOFAILFILE=1", "RAPID_SHRINKTIME=1ms", pureSwitch+"="+strconv.Itoa(number))
+	return cmd.CombinedOutput()
 }
