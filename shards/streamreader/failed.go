@@ -3,6 +3,7 @@ package streamreader
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
@@ -64,8 +65,21 @@ func (s *shard) leap(ctx context.Context, pos shards.SequenceNumber) error {
 	if err := s.r.gap(g); err != nil {
 		return err
 	}
-	s.trimmed = true
+	s.trimmed, s.hole = true, g
 	return nil
+}
+
+// widen reports the last gap again if it is wider than was said: the horizon moves
+// on until the read behind it succeeds, which back-pressure may hold up. first is
+// what the read found, zero if nothing is left.
+func (s *shard) widen(first shards.SequenceNumber, at time.Time) error {
+	g := s.hole
+	s.hole = shards.Gap{}
+	if g.Before.IsZero() || !first.IsZero() && first.Compare(g.Before) <= 0 {
+		return nil
+	}
+	g.Before, g.BeforeTime = first, at
+	return s.r.gap(g)
 }
 
 // peek looks for the gap's other end. It is for the report alone, so failing

@@ -14,11 +14,13 @@ import (
 
 // page is a GetRecords answer without what is not owed.
 type page struct {
-	records  []types.Record
-	read     int // records in the answer that were not read before
-	last     shards.SequenceNumber
-	lastTime time.Time
-	weight   weight
+	records   []types.Record
+	read      int // records in the answer that were not read before
+	first     shards.SequenceNumber
+	firstTime time.Time
+	last      shards.SequenceNumber
+	lastTime  time.Time
+	weight    weight
 }
 
 // sift takes out what is older than the start allows, and what was read before.
@@ -39,8 +41,10 @@ func (s *shard) sift(records []types.Record) (page, error) {
 			// Positions would mean nothing then, and dropping it would be a silent loss.
 			return page{}, ours(fmt.Errorf("%w: shard %s answered record %v behind record %v", ErrTerminal, s.id, n, p.last))
 		}
-		p.read++
 		created := aws.ToTime(rec.Dynamodb.ApproximateCreationDateTime)
+		if p.read++; p.read == 1 {
+			p.first, p.firstTime = n, created
+		}
 		p.last, p.lastTime = n, created
 		if s.start.Skips(created) {
 			continue

@@ -32,6 +32,7 @@ type shard struct {
 	last       shards.SequenceNumber // last read in this run
 	lastTime   time.Time             // creation time of the record at last, or at checkpoint
 	trimmed    bool
+	hole       shards.Gap // reported last, until the read behind it
 	positioned bool
 	counted    bool // its iterator is counted in Reader.pending
 	gone       int
@@ -134,6 +135,11 @@ func (s *shard) step(ctx context.Context) (end bool, err error) {
 	// Its age counts from here: handing the page out may take as long as the
 	// caller likes.
 	s.iterator, s.asked = aws.ToString(out.NextShardIterator), s.r.cfg.Now()
+	if p.read > 0 || s.iterator == "" {
+		if err := s.widen(p.first, p.firstTime); err != nil {
+			return false, err
+		}
+	}
 	if err := s.deliver(ctx, p); err != nil {
 		return false, err
 	}
