@@ -46,7 +46,8 @@ type lane struct {
 	changes    []*change
 	bySeq      map[string]*change
 	clear      int // every change before it is settled
-	gapped     int // a gap was reported from here on, and its end is not known; -1: no
+	gapped     int // a gap was reported from here on, and nothing was read behind it; -1: no
+	until      int // where the gap ends
 }
 
 // row is a checkpoint as it stands in the store.
@@ -140,6 +141,12 @@ func (o *oracle) learn(list []streamtest.Shard) {
 			o.lanes[s.ID] = &lane{id: s.ID, parent: s.Parent, bySeq: map[string]*change{}, gapped: -1}
 		}
 	}
+}
+
+func (o *oracle) knows(shard string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lanes[shard] != nil
 }
 
 func (o *oracle) version(key string, v int) *change {
@@ -355,12 +362,30 @@ func (o *oracle) gap(a *attempt, g shards.Gap) {
 	if c := l.bySeq[g.After.String()]; c != nil {
 		from = c.index + 1
 	}
-	l.gapped = from
-	o.excuseLocked(l, from, gone[l.id])
+	// The report's far end counts: what goes beyond it must be reported again.
+	l.gapped, l.until = from, len(l.changes)
+	if c := l.bySeq[g.Before.String()]; c != nil {
+		l.until = c.index
+	} else if !g.Gone {
+		l.until = 1 << 30 // to what is retained when it is read
+	}
+	o.excuseLocked(l, from, min(l.until, gone[l.id]))
 	for _, other := range o.lanes {
 		if o.relatedLocked(l, other) || o.relatedLocked(other, l) {
 			o.excuseLocked(other, 0, gone[other.id])
 		}
+	}
+}
+
+// closeGap ends the shard's gap where reading goes on: what left between the report
+// and the read is within it as far as the report said.
+func (o *oracle) closeGap(l *lane, at int) {
+	gone := o.trimmed()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if l.gapped >= 0 {
+		o.excuseLocked(l, l.gapped, min(gone[l.id], at, l.until))
+		l.gapped = -1
 	}
 }
 

@@ -13,11 +13,7 @@ import (
 // handed checks a batch as it is handed out.
 func (o *oracle) handed(a *attempt, h *handout) {
 	if h.shard != nil && h.shard.gapped >= 0 {
-		gone := o.trimmed()
-		o.mu.Lock()
-		o.excuseLocked(h.shard, h.shard.gapped, min(gone[h.shard.id], h.changes[0].index))
-		h.shard.gapped = -1
-		o.mu.Unlock()
+		o.closeGap(h.shard, h.changes[0].index)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -148,6 +144,11 @@ var keyInPosition = regexp.MustCompile(`"(k\d+)"`)
 
 // saved holds a row that was written against what the sink has.
 func (o *oracle) saved(cp checkpoint.Checkpoint) {
+	if shard, ok := strings.CutPrefix(cp.Partition, streamPrefix(o.w.arn)); ok && !o.knows(shard) {
+		o.learn(o.w.service.Shards(table)) // it has rotated by itself
+	} else if ok && cp.Complete {
+		o.closeGap(o.lanes[shard], 1<<30) // it ends without another record
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	a := o.byOwnerLocked(cp.Owner)
@@ -251,6 +252,14 @@ func (o *oracle) trying(a *attempt, partition string, begins bool) {
 	}
 	a.trying[partition]--
 	a.tried[partition] = time.Now()
+}
+
+// fenced is told that an attempt learned of its loss: it saves no more.
+func (o *oracle) fenced(a *attempt, partition string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.w.log("attempt %d is fenced from %s", a.n, partition)
+	a.out[partition] = nil
 }
 
 // ended is told that an attempt is over.

@@ -27,6 +27,7 @@ type script struct {
 	ByTime bool
 
 	Retention    time.Duration // of the stream
+	RotateEvery  time.Duration // its shards grow no older: far below the retention
 	Faults       float64       // share of the service's calls that fail
 	StoreFaults  float64       // share of the store's
 	Inconsistent float64
@@ -90,6 +91,7 @@ func newScript(seed uint64) script {
 	length := d.between(2*minute, 6*minute)
 	if d.oneIn(8) { // records are trimmed before they are read
 		s.Retention = d.between(90*time.Second, 3*minute)
+		s.RotateEvery = s.Retention / 6
 		length = 8 * minute
 	}
 	s.write(d, length)
@@ -168,9 +170,9 @@ func (s *script) operate(d dice, length time.Duration) {
 // String is the script in full: the bytes that a seed reproduces.
 func (s script) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d keys %d shards %d rows %d backfill %t overlap %t relaxed %t start %s fresh %t by-time %t retention %v "+
+	fmt.Fprintf(&b, "seed %d keys %d shards %d rows %d backfill %t overlap %t relaxed %t start %s fresh %t by-time %t retention %v rotate %v "+
 		"faults %g store %g inconsistent %g empty %g\n", s.Seed, s.Keys, s.Shards, s.Rows, s.Backfill, s.Overlap, s.Relaxed, s.Start,
-		s.Fresh, s.ByTime, s.Retention, s.Faults, s.StoreFaults, s.Inconsistent, s.EmptyPages)
+		s.Fresh, s.ByTime, s.Retention, s.RotateEvery, s.Faults, s.StoreFaults, s.Inconsistent, s.EmptyPages)
 	for i, a := range s.Actions {
 		fmt.Fprintf(&b, "%v %s %d %v\n", a.At, a.What, a.N, a.For)
 		if i < 8 {

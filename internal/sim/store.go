@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -78,7 +79,11 @@ func (s remote) Claim(ctx context.Context, k checkpoint.Key, owner string) (row 
 func (s remote) Save(ctx context.Context, row checkpoint.Checkpoint) error {
 	s.a.world.oracle.trying(s.a, row.Partition, true)
 	defer s.a.world.oracle.trying(s.a, row.Partition, false)
-	return s.a.call(ctx, "save", row.Partition, func() error { return s.Store.Save(ctx, row) })
+	err := s.a.call(ctx, "save", row.Partition, func() error { return s.Store.Save(ctx, row) })
+	if errors.Is(err, checkpoint.ErrFenced) {
+		s.a.world.oracle.fenced(s.a, row.Partition)
+	}
+	return err
 }
 
 func (s remote) Load(ctx context.Context, k checkpoint.Key) (row checkpoint.Checkpoint, err error) {

@@ -56,6 +56,7 @@ func run(s script, out io.Writer) Report {
 	w.store = storetest.NewFaulty(watched{w.memory, w.oracle}, w.storeFaults())
 	w.service = streamtest.New(streamtest.Config{
 		Seed: s.Seed, Retention: s.Retention, EmptyPages: s.EmptyPages,
+		RotateEvery: s.RotateEvery, RotateSpread: s.RotateEvery / 2,
 		Inconsistency: streamtest.Inconsistency{Window: 10 * time.Second, Chance: s.Inconsistent, EmptyPages: s.EmptyPages},
 	})
 	err := w.service.CreateTable(streamtest.Table{Name: table, Hash: "id", View: types.StreamViewTypeNewAndOldImages, Shards: s.Shards})
@@ -214,6 +215,9 @@ func (w *world) write(n int, removed bool) {
 	if err != nil {
 		panic(err)
 	}
+	if !w.oracle.knows(c.ShardID) {
+		w.oracle.learn(w.service.Shards(table))
+	}
 	w.oracle.wrote(key, removed, c)
 }
 
@@ -319,6 +323,7 @@ func (o *oracle) pending() string {
 
 // final is the verdict after a calm worker has drained.
 func (o *oracle) final(last *attempt) {
+	gone := o.trimmed()
 	if what := o.pending(); what != "" {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -337,7 +342,7 @@ func (o *oracle) final(last *attempt) {
 	for _, id := range sorted(o.lanes) {
 		l := o.lanes[id]
 		r, ok := o.rows[streamPrefix(o.w.arn)+id]
-		if n := len(l.changes); n > 0 && !r.complete && (!ok || r.index < n-1) && o.owedLocked(l.changes[n-1]) && !l.changes[n-1].lost {
+		if n := len(l.changes); n > gone[id] && !r.complete && (!ok || r.index < n-1) && o.owedLocked(l.changes[n-1]) && !l.changes[n-1].lost {
 			o.violation(&o.report.Stuck, "everything is delivered and drained, but %s of shard %s is not durable", l.changes[n-1], id)
 		}
 	}

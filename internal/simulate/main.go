@@ -39,7 +39,7 @@ func main() {
 		}
 		fmt.Println(total)
 		if total.Bad() {
-			fmt.Fprintf(os.Stderr, "sim: failed: %s\nsim: see it with: go run ./internal/simulate -v -seed N\n", total.First)
+			fmt.Fprintf(os.Stderr, "sim: failed: %s\n", total.First)
 			os.Exit(1)
 		}
 		os.Exit(0) // before the test's own verdict
@@ -68,11 +68,25 @@ func all(t *testing.T, from uint64, n int, out io.Writer) (total sim.Report) {
 	}
 	close(next)
 	side.Wait()
-	for _, r := range reports {
+	failed := 0
+	for i, r := range reports {
 		total = total.Add(r)
+		if failed += btoi(r.Bad()); r.Bad() && failed <= most {
+			fmt.Fprintf(os.Stderr, "sim: %s\nsim: see it: go run ./internal/simulate -v -seed %d\n", r.First, from+uint64(i))
+		}
 		if out != nil {
 			fmt.Fprintf(out, "sim: script %s log %s\n", r.Script, r.Log)
 		}
 	}
 	return total
+}
+
+// most is how many failed seeds are named.
+const most = 20
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
