@@ -68,7 +68,7 @@ mutant() {
 		cat out
 		return 1
 	fi
-	echo "model: mutant $bug caught by $promises"
+	echo "model: mutant $bug caught by $promises ($model)"
 }
 
 # one <line number> <line>: what one line of checks or mutants asks for.
