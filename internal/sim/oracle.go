@@ -56,6 +56,7 @@ type row struct {
 	complete bool
 	text     string
 	holder   *attempt
+	fence    uint64
 }
 
 // oracle knows all that was written, handed out, acked and saved, and counts
@@ -83,11 +84,13 @@ type book struct {
 	rows     map[*change]int // the scan's
 	resumed  map[string]int  // partition: where its claim found it
 	whole    map[string]bool // or that it was complete
+	fences   map[string]uint64
 	out      map[string][]*handout
 	trying   map[string]int
 	tried    map[string]time.Time
 	checked  bool // the backfill was found to be over
 	stopping bool
+	lost     bool // it met a fence
 }
 
 func newBook() book {

@@ -122,15 +122,23 @@ func (o *oracle) claimed(cp checkpoint.Checkpoint) {
 	if !known {
 		r.index = -1
 	}
-	if a != nil {
-		if r.holder != nil && r.holder != a {
-			o.promptLocked(r.holder, cp.Partition)
-		}
-		a.resumed[cp.Partition], a.whole[cp.Partition] = r.index, r.complete
-		a.out[cp.Partition] = nil
-		r.holder = a
+	if r.holder != nil && r.holder != a {
+		o.promptLocked(r.holder, cp.Partition)
 	}
+	r.holder, r.fence = a, cp.Fence
 	o.rows[cp.Partition] = r
+}
+
+// granted is told that the answer of a claim has reached the attempt.
+func (o *oracle) granted(a *attempt, cp checkpoint.Checkpoint) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r := o.rows[cp.Partition]
+	if r.fence != cp.Fence || r.holder != a {
+		r = row{index: -1} // superseded already: whatever it hands out comes again
+	}
+	a.resumed[cp.Partition], a.whole[cp.Partition], a.fences[cp.Partition] = r.index, r.complete, cp.Fence
+	a.out[cp.Partition] = nil
 }
 
 func name(a *attempt) string {
@@ -260,6 +268,7 @@ func (o *oracle) fenced(a *attempt, partition string) {
 	defer o.mu.Unlock()
 	o.w.log("attempt %d is fenced from %s", a.n, partition)
 	a.out[partition] = nil
+	a.lost = true
 }
 
 // ended is told that an attempt is over.
@@ -269,9 +278,7 @@ func (o *oracle) ended(a *attempt, crash bool) {
 	if crash {
 		o.report.Crashes++
 		for _, partition := range sorted(a.out) {
-			if o.rows[partition].holder == a {
-				o.promptLocked(a, partition)
-			}
+			o.promptLocked(a, partition)
 		}
 	}
 	a.stopping = true
@@ -282,6 +289,9 @@ func (o *oracle) ended(a *attempt, crash bool) {
 // that is all that is then delivered again, besides what was in flight.
 func (o *oracle) promptLocked(a *attempt, partition string) {
 	out := a.out[partition]
+	if r := o.rows[partition]; r.holder != a || r.fence != a.fences[partition] {
+		return // lost before, to a claim that came late or to a newer one
+	}
 	if len(out) == 0 || out[0].ackedAt.IsZero() || a.trying[partition] > 0 || a.stopping || o.w.script.Overlap {
 		return
 	}

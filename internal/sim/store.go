@@ -73,6 +73,9 @@ func (s remote) Claim(ctx context.Context, k checkpoint.Key, owner string) (row 
 		row, err = s.Store.Claim(ctx, k, owner)
 		return err
 	})
+	if err == nil {
+		s.a.world.oracle.granted(s.a, row)
+	}
 	return row, err
 }
 
