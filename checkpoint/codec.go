@@ -14,7 +14,9 @@ import (
 // Encode is deterministic and never returns "" (that means "nothing settled
 // yet"); Decode(Encode(p)) equals p. Decode refuses what Encode cannot have
 // written, so that a row is never half understood (C8). Both are called from
-// several goroutines.
+// several goroutines. Their errors say what is wrong with a position without
+// quoting it: a position can hold parts of an item, is of any length, and errors
+// end in logs. The row is named by whoever calls.
 type Codec[P any] interface {
 	Encode(pos P) (string, error)
 	Decode(s string) (P, error)
@@ -31,7 +33,7 @@ func (Text[P]) Encode(pos P) (string, error) {
 	case pos == "":
 		return "", errEmptyPosition
 	case !utf8.ValidString(string(pos)):
-		return "", fmt.Errorf("checkpoint: position %q is not UTF-8: not every store would keep it", string(pos))
+		return "", errors.New("checkpoint: the position is not UTF-8: not every store would keep it")
 	}
 	return string(pos), nil
 }
@@ -69,7 +71,7 @@ func (c Integer[P]) Decode(s string) (P, error) {
 		pos = P(n)
 	}
 	if back, _ := c.Encode(pos); back != s {
-		return 0, fmt.Errorf("checkpoint: position %q is no %T", s, pos)
+		return 0, fmt.Errorf("checkpoint: the position, %d bytes, is no %T", len(s), pos)
 	}
 	return pos, nil
 }
@@ -95,10 +97,10 @@ func (JSON[P]) Decode(s string) (P, error) {
 	d := json.NewDecoder(bytes.NewReader([]byte(s)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&pos); err != nil {
-		return zero, fmt.Errorf("checkpoint: position %q: %w", s, err)
+		return zero, fmt.Errorf("checkpoint: the position, %d bytes: %w", len(s), err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return zero, fmt.Errorf("checkpoint: position %q: more than one value", s)
+		return zero, fmt.Errorf("checkpoint: the position, %d bytes: more than one value", len(s))
 	}
 	return pos, nil
 }

@@ -61,7 +61,7 @@ func Open[P any](ctx context.Context, c *Committer, partition string, codec Code
 	resumed := Resumed[P]{Checkpoint: row}
 	if row.Position != "" {
 		if resumed.Position, err = codec.Decode(row.Position); err != nil {
-			return nil, Resumed[P]{}, fmt.Errorf("%w: %s: position %q: %w", ErrBadRow, key, row.Position, err)
+			return nil, Resumed[P]{}, fmt.Errorf("%w: %s: %w", ErrBadRow, key, err)
 		}
 		resumed.OK = true
 	}

@@ -57,14 +57,14 @@ func encodeValue(value types.AttributeValue) (kind, text string, err error) {
 	case *types.AttributeValueMemberS:
 		if v != nil {
 			if !utf8.ValidString(v.Value) {
-				return "", "", fmt.Errorf("%q is not UTF-8", v.Value)
+				return "", "", errors.New("not UTF-8")
 			}
 			return "S", v.Value, nil
 		}
 	case *types.AttributeValueMemberN:
 		if v != nil {
 			if !number.MatchString(v.Value) {
-				return "", "", fmt.Errorf("%q is no number", v.Value)
+				return "", "", errors.New("no number as DynamoDB writes it")
 			}
 			return "N", v.Value, nil
 		}
@@ -82,20 +82,20 @@ func (c Codec) Decode(s string) (Key, error) {
 	var in map[string]map[string]string
 	d := json.NewDecoder(bytes.NewReader([]byte(s)))
 	if err := d.Decode(&in); err != nil {
-		return nil, fmt.Errorf("keymap: position %q: %w", s, err)
+		return nil, bad(s, "%w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("keymap: position %q: more than one value", s)
+		return nil, bad(s, "more than one value")
 	}
 	key := make(Key, len(in))
 	for name, typed := range in {
 		if len(typed) != 1 {
-			return nil, fmt.Errorf("keymap: position %q: attribute %q: want exactly one type", s, name)
+			return nil, bad(s, "an attribute has not exactly one type")
 		}
 		for kind, text := range typed {
 			value, err := decodeValue(kind, text)
 			if err != nil {
-				return nil, fmt.Errorf("keymap: position %q: attribute %q: %w", s, name, err)
+				return nil, bad(s, "%w", err)
 			}
 			key[name] = value
 		}
@@ -103,9 +103,15 @@ func (c Codec) Decode(s string) (Key, error) {
 	// One key has one encoding: whatever differs was not written by Encode,
 	// and guessing what it means would resume from somewhere else.
 	if again, err := c.Encode(key); err != nil || again != s {
-		return nil, fmt.Errorf("keymap: position %q is not how this key is written (%q)", s, again)
+		return nil, bad(s, "not how Encode writes this key")
 	}
 	return key, nil
+}
+
+// bad says what is wrong with a position without quoting it: it holds parts of
+// an item, and errors end in logs.
+func bad(s, format string, args ...any) error {
+	return fmt.Errorf("keymap: the position, %d bytes: "+format, append([]any{len(s)}, args...)...)
 }
 
 func decodeValue(kind, text string) (types.AttributeValue, error) {
@@ -121,5 +127,5 @@ func decodeValue(kind, text string) (types.AttributeValue, error) {
 		}
 		return &types.AttributeValueMemberB{Value: raw}, nil
 	}
-	return nil, fmt.Errorf("type %q cannot be part of a key", kind)
+	return nil, errors.New("an attribute is of a type that cannot be part of a key")
 }
