@@ -27,6 +27,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +38,7 @@ import (
 const patches = "testdata/mutants"
 
 func main() {
-	only := flag.String("only", "", "run the mutants whose file name contains this")
+	only := flag.String("only", "", "run the mutants whose file name matches this regular expression")
 	jobs := flag.Int("j", 1, "how many to run side by side, each in a copy of its own")
 	trust := flag.Bool("trust", false, "leave out the run without any mutant that sees the tests green")
 	verbose := flag.Bool("v", false, "show the output of each mutant's tests")
@@ -62,13 +63,17 @@ func main() {
 }
 
 func run(ctx context.Context, only string, jobs int, trust, verbose bool) (bool, error) {
+	wanted, err := regexp.Compile(only)
+	if err != nil {
+		return false, err
+	}
 	files, err := filepath.Glob(filepath.Join(patches, "*.patch"))
 	if err != nil {
 		return false, err
 	}
 	var all []*mutant
 	for _, file := range files {
-		if !strings.Contains(filepath.Base(file), only) {
+		if !wanted.MatchString(filepath.Base(file)) {
 			continue
 		}
 		m, err := parse(file)
@@ -78,7 +83,7 @@ func run(ctx context.Context, only string, jobs int, trust, verbose bool) (bool,
 		all = append(all, m)
 	}
 	if len(all) == 0 {
-		return false, fmt.Errorf("no mutant in %s contains %q: run it in the root of the module", patches, only)
+		return false, fmt.Errorf("no mutant in %s matches %q: run it in the root of the module", patches, only)
 	}
 	trees, remove, err := plant(ctx, jobs)
 	if err != nil {
@@ -92,7 +97,7 @@ func run(ctx context.Context, only string, jobs int, trust, verbose bool) (bool,
 		greens = nil
 	}
 	fails := make([]error, len(greens))
-	spread(trees, len(greens), func(t *tree, i int) {
+	spread(ctx, trees, len(greens), func(t *tree, i int) {
 		r := t.test(ctx, greens[i])
 		if r.kind != passed {
 			fails[i] = fmt.Errorf("without any mutant %s is not green: %s\n%s", greens[i], r, r.output)
@@ -105,7 +110,7 @@ func run(ctx context.Context, only string, jobs int, trust, verbose bool) (bool,
 	}
 
 	var printing sync.Mutex
-	spread(trees, len(all), func(t *tree, i int) {
+	spread(ctx, trees, len(all), func(t *tree, i int) {
 		m := all[i]
 		m.try(ctx, t)
 		printing.Lock()
@@ -141,13 +146,15 @@ func baseline(all []*mutant) []command {
 }
 
 // spread calls f for 0 to n-1, side by side as there are trees.
-func spread(trees []*tree, n int, f func(t *tree, i int)) {
+func spread(ctx context.Context, trees []*tree, n int, f func(t *tree, i int)) {
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for _, t := range trees {
 		workers.Go(func() {
 			for i := range next {
-				f(t, i)
+				if ctx.Err() == nil {
+					f(t, i)
+				}
 			}
 		})
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	testTimeout = 60 * time.Second // of the tests; a mutant may well hang
+	testTimeout = 45 * time.Second // of the tests; a mutant may well hang
 	killAfter   = 3 * time.Minute  // of building and testing
 )
 
@@ -155,7 +155,7 @@ func (t *tree) test(ctx context.Context, c command, flags ...string) result {
 	ctx, cancel := context.WithTimeout(ctx, killAfter)
 	defer cancel()
 	args := append([]string{
-		"test", "-vet=off", "-count=1", "-failfast", "-v",
+		"test", "-vet=off", "-ldflags=-s -w", "-count=1", "-failfast", "-v",
 		"-timeout", testTimeout.String(), "-run", c.run,
 	}, flags...)
 	out, err := t.command(ctx, append(args, c.pkg)...).CombinedOutput()
@@ -173,7 +173,7 @@ func (t *tree) test(ctx context.Context, c command, flags ...string) result {
 
 var (
 	redLine     = regexp.MustCompile(`(?m)^\s*--- FAIL: ([^\s/]+)`)
-	runningLine = regexp.MustCompile(`(?m)^running tests:\n\s+([^\s/]+)`)
+	runningLine = regexp.MustCompile(`(?m)^\s*running tests:\n\s+([^\s/]+)`)
 	startLine   = regexp.MustCompile(`(?m)^=== (?:RUN|CONT|NAME)\s+([^\s/]+)`)
 )
 
