@@ -26,8 +26,9 @@ var (
 )
 
 // retryable reports whether the same request may succeed later: throttling, the
-// server's own faults, and a connection that failed. What the request or its
-// rights are at fault for is not.
+// server's own faults, a connection that failed, and an answer that cannot be
+// read, since it mostly is the half of one. What the request or its rights are
+// at fault for is not.
 func retryable(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -45,7 +46,8 @@ func retryable(err error) bool {
 	}
 	var status interface{ HTTPStatusCode() int }
 	if errors.As(err, &status) && status.HTTPStatusCode() > 0 {
-		return status.HTTPStatusCode() >= 500 || status.HTTPStatusCode() == 429
+		code := status.HTTPStatusCode()
+		return code < 300 || code >= 500 || code == 429
 	}
 	var network net.Error
 	var op *smithy.OperationError

@@ -173,8 +173,8 @@ func (a *attempt) request(seg *segment) (*dynamodb.ScanOutput, error) {
 		case gone(err):
 			return nil, fmt.Errorf("%w: %q went while segment %d was read: %w", ErrTableGone, a.cfg.Table, seg.i, err)
 		case !retryable(err):
-			return nil, fmt.Errorf("tablescan: scan of table %q, segment %d of %d, from %s: %w",
-				a.cfg.Table, seg.i, a.run.Plan.Segments, describeKey(seg.from), err)
+			// Not from which key on: it is an item's, and errors end in logs.
+			return nil, fmt.Errorf("tablescan: scan of table %q, segment %d of %d: %w", a.cfg.Table, seg.i, a.run.Plan.Segments, err)
 		}
 		a.count.retries.Add(1)
 		a.cfg.Log.Debug("tablescan: a page will be read again", "table", a.cfg.Table, "segment", seg.i, "attempt", n, "err", err)
@@ -208,17 +208,6 @@ func (a *attempt) recheck() error {
 		return a.ctx.Err() // asked again at the end of the scan at the latest
 	}
 	return a.identify(out.Table)
-}
-
-func describeKey(key keymap.Key) string {
-	if len(key) == 0 {
-		return "its start"
-	}
-	s, err := keymap.Codec{}.Encode(key)
-	if err != nil {
-		return fmt.Sprint(key)
-	}
-	return s
 }
 
 // pause is the wait after n failures, n from 1: doubled from Min to Max, less up

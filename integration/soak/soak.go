@@ -71,7 +71,7 @@ func run(ctx context.Context, c config, log io.Writer) (report, error) {
 		return report{}, errors.New("-minutes and -rate must be positive")
 	}
 	if c.items == 0 {
-		c.items = min(max(int(c.minutes*4000), 1200), 20_000)
+		c.items = min(max(int(c.minutes*1000), 400), 3000)
 	}
 	if c.dir == "" {
 		dir, err := os.MkdirTemp("", "soak-")
@@ -268,7 +268,7 @@ func (s *soak) live(ctx context.Context, during time.Duration) (*life, error) {
 			return nil, err
 		}
 		if l != s.now {
-			if tries++; tries == 5 {
+			if tries++; tries == 20 {
 				return nil, fmt.Errorf("no process of ddbcdc lived for %s: %v", during, s.restarts)
 			}
 		}
