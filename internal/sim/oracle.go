@@ -95,7 +95,7 @@ type book struct {
 
 func newBook() book {
 	return book{
-		handed: map[*change]int{}, rows: map[*change]int{}, resumed: map[string]int{}, whole: map[string]bool{},
+		handed: map[*change]int{}, rows: map[*change]int{}, resumed: map[string]int{}, whole: map[string]bool{}, fences: map[string]uint64{},
 		out: map[string][]*handout{}, trying: map[string]int{}, tried: map[string]time.Time{},
 	}
 }
