@@ -4,7 +4,8 @@
 # broken that it names. Prints a line for each; fails on any error, on a search
 # that is not complete, and on a mutant that is not caught. See ../doc/model.md.
 #
-# JOBS of them run side by side; the default is one for each processor.
+# JOBS of them run side by side; the default is one for each processor. With DEEP
+# set, the longer searches of checks.deep instead: some minutes, and memory.
 set -u
 cd "$(dirname "$0")" || exit 1
 depth=200000 # steps of the longest path; a search that meets it is not complete
@@ -17,7 +18,7 @@ build() {
 		[ "$d" = LIVENESS ] && kind=-DNOFAIR
 	done
 	# shellcheck disable=SC2086
-	if ! { spin $defs -a "$here/$model.pml" && cc $cc -w $kind -DNOREDUCE -o pan pan.c; } >built 2>&1; then
+	if ! { spin $defs -a "$here/$model.pml" && cc $cc -w $kind -DNOREDUCE -DMEMLIM=4096 -o pan pan.c; } >built 2>&1; then
 		echo "model: $model ($*) does not build:"
 		cat built
 		return 1
@@ -35,7 +36,7 @@ search() {
 # verify <definition>...: prints its line; fails if there is any error.
 verify() {
 	build "$@" || return 1
-	search 22 "$@"
+	search 24 "$@"
 	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' out | head -n 1)
 	found=$(sed -n 's/.*depth reached \([0-9]*\), errors: \([0-9]*\).*/depth \1 errors \2/p' out)
 	case $promises in
@@ -102,7 +103,8 @@ for tool in spin cc; do
 done
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-grep -hv '^#' checks mutants >"$dir/lines"
+if [ -n "${DEEP:-}" ]; then set -- checks.deep; else set -- checks mutants; fi
+grep -hv '^#' "$@" >"$dir/lines"
 n=$(wc -l <"$dir/lines")
 i=0
 while read -r line; do
