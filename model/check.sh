@@ -101,6 +101,24 @@ for tool in spin cc; do
 		exit 1
 	}
 done
+
+# mapping: every function that a table of doc/model.md names is in a file of its line.
+mapping() {
+	cd ../doc || return 1
+	grep '^| .*](\.\./' model.md | sed 's/^|[^|]*|//' | while read -r line; do
+		files=$(echo "$line" | grep -o '(\.\./[^)]*)' | tr -d '()')
+		for name in $(echo "$line" | grep -oE '`[A-Za-z]+`' | tr -d '`'); do
+			# shellcheck disable=SC2086
+			grep -qE "^func (\([^)]*\) )?$name\b" $files || echo "model: doc/model.md: no func $name in" $files
+		done
+	done
+}
+lost=$(mapping 2>&1)
+if [ -n "$lost" ]; then
+	echo "$lost" >&2
+	exit 1
+fi
+
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 if [ -n "${DEEP:-}" ]; then set -- checks.deep; else set -- checks mutants; fi
