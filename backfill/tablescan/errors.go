@@ -3,6 +3,7 @@ package tablescan
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -25,10 +26,52 @@ var (
 	ErrClosed = errors.New("tablescan: closed")
 )
 
+// errHollow is an answer of success that lacks what every such answer has: its
+// body was lost, and the SDK takes none for an empty one. An empty answer of Scan
+// must not pass for the end of a segment.
+var errHollow = errors.New("tablescan: the answer arrived without its body")
+
+// unreadable is an answer of success that the SDK could not read, without what
+// the SDK says of it, which may quote an item.
+type unreadable struct{ err error }
+
+func (e *unreadable) Error() string {
+	if cut(e.err) {
+		return "tablescan: the answer was cut on its way"
+	}
+	return "tablescan: the answer cannot be read"
+}
+
+func (e *unreadable) Unwrap() error { return e.err }
+
+// statusOf is the HTTP status of the answer behind err, 0 if none came.
+func statusOf(err error) int {
+	var answered interface{ HTTPStatusCode() int }
+	if errors.As(err, &answered) {
+		return answered.HTTPStatusCode()
+	}
+	return 0
+}
+
+// quiet is err without words from the body of an answer that cannot be read.
+func quiet(err error) error {
+	var d *smithy.DeserializationError
+	if errors.As(err, &d) {
+		return &unreadable{err}
+	}
+	return err
+}
+
+// cut reports whether a connection failed, perhaps while an answer arrived.
+func cut(err error) bool {
+	var network net.Error
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.As(err, &network)
+}
+
 // retryable reports whether the same request may succeed later: throttling, the
-// server's own faults, a connection that failed, and an answer that cannot be
-// read, since it mostly is the half of one. What the request or its rights are
-// at fault for is not.
+// server's own faults, a connection that failed, and an answer of success that
+// cannot be read, since it mostly is the half of one. What the request or its
+// rights are at fault for is not.
 func retryable(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -44,14 +87,20 @@ func retryable(err error) bool {
 		}
 		return api.ErrorFault() == smithy.FaultServer
 	}
-	var status interface{ HTTPStatusCode() int }
-	if errors.As(err, &status) && status.HTTPStatusCode() > 0 {
-		code := status.HTTPStatusCode()
-		return code < 300 || code >= 500 || code == 429
+	if cut(err) || errors.Is(err, errHollow) {
+		return true // a refusal that was cut, too: what it said is not known
 	}
-	var network net.Error
+	if status := statusOf(err); status > 0 {
+		return status < 300 || status >= 500 || status == 408 || status == 429
+	}
+	var params smithy.InvalidParamsError
+	var unsent *smithy.SerializationError
+	if errors.As(err, &params) || errors.As(err, &unsent) {
+		return false
+	}
+	var unread *smithy.DeserializationError
 	var op *smithy.OperationError
-	return errors.As(err, &network) || errors.As(err, &op) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &unread) || errors.As(err, &op)
 }
 
 // gone reports whether err says that there is no such table.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -162,6 +163,10 @@ func (a *attempt) request(seg *segment) (*dynamodb.ScanOutput, error) {
 			return nil, err
 		}
 		out, err := a.cfg.Client.Scan(a.ctx, in)
+		if err == nil && hollow(out) {
+			err = errHollow
+		}
+		err = quiet(err)
 		switch {
 		case err == nil:
 			units := consumed(out, a.cfg.EventuallyConsistent)
@@ -185,6 +190,14 @@ func (a *attempt) request(seg *segment) (*dynamodb.ScanOutput, error) {
 			return nil, err
 		}
 	}
+}
+
+// hollow reports whether an answer of the service has nothing in it: the service
+// always says what a Scan cost, since the request asks for it, and an empty page
+// has an empty list of items.
+func hollow(out *dynamodb.ScanOutput) bool {
+	return awsmiddleware.GetRawResponse(out.ResultMetadata) != nil &&
+		out.Items == nil && out.LastEvaluatedKey == nil && out.ConsumedCapacity == nil
 }
 
 // recheck describes the table when that is due: for the estimate, and to notice

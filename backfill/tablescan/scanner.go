@@ -74,11 +74,13 @@ func (s *Scanner) PlanBackfill(ctx context.Context) (backfill.Plan, error) {
 func (s *Scanner) describe(ctx context.Context) (*dynamodb.DescribeTableOutput, error) {
 	for n := 1; ; n++ {
 		out, err := s.cfg.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.cfg.Table})
+		if err == nil && out.Table == nil {
+			err = errHollow
+		}
+		err = quiet(err)
 		switch {
-		case err == nil && out.Table != nil:
-			return out, nil
 		case err == nil:
-			return nil, fmt.Errorf("tablescan: the description of table %q is empty", s.cfg.Table)
+			return out, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case gone(err):
@@ -86,6 +88,7 @@ func (s *Scanner) describe(ctx context.Context) (*dynamodb.DescribeTableOutput, 
 		case !retryable(err):
 			return nil, fmt.Errorf("tablescan: describe table %q: %w", s.cfg.Table, err)
 		}
+		s.cfg.Log.Debug("tablescan: the table will be described again", "table", s.cfg.Table, "attempt", n, "err", err)
 		if err := sleep(ctx, pause(s.cfg.Retry, n)); err != nil {
 			return nil, err
 		}
