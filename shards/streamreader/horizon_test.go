@@ -64,3 +64,46 @@ func TestS4_HorizonMovesAfterTheReport(t *testing.T) {
 		})
 	}
 }
+
+// A closed shard of which nothing is left says nothing of its children's age:
+// what they lose while they wait for their turn is reported.
+func TestS4_ChildOfShardThatWasTrimmedEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 1}, 1)
+		w.begin(checkpoint.StartTrimHorizon)
+		w.put(1)
+		time.Sleep(4 * time.Hour)
+		w.rotate()
+		time.Sleep(time.Minute)
+		w.put(1) // version 2, in the child
+		time.Sleep(time.Hour)
+		w.rotate()
+		// The parent's record is gone, the parent and the child's are about to go.
+		time.Sleep(23*time.Hour - time.Minute - 30*time.Second)
+		first := w.service.Shards(table)[0].ID
+		r := w.start(nil, func(c *Config) {
+			c.Gap = ContinueOn
+			c.Client.(*client).before = func(op string) error {
+				if op == "DescribeStream" {
+					return nil
+				}
+				for id, row := range w.rows() {
+					if row.Complete && id[len(id)-len(first):] == first {
+						// Between the end of the parent and the first call to the child.
+						time.Sleep(time.Until(w.origin.Time.Add(28*time.Hour + 2*time.Minute)))
+					}
+				}
+				return nil
+			}
+		})
+		time.Sleep(10 * time.Minute)
+		r.crash()
+		require.False(t, w.got("k0#2"), "the child's record was trimmed")
+		child := w.service.Shards(table)[0]
+		found := false
+		for _, g := range w.gaps {
+			found = found || g.Shard == child.ID
+		}
+		require.True(t, found, "version 2 was lost without a word: %v", w.gaps)
+	})
+}

@@ -20,6 +20,18 @@ func (r *Reader) owedSince(id string) time.Time {
 	return r.owedSinceLocked(id)
 }
 
+// emptySince is what a shard is younger than whose parent, this one, turns out to
+// hold nothing: now, if the parent is still open. If it is closed, what it held may
+// be trimmed, and its children may be as old as it is.
+func (r *Reader) emptySince(id string) time.Time {
+	if r.isClosed(id) {
+		if since := r.owedSince(id); !since.IsZero() {
+			return since
+		}
+	}
+	return r.cfg.Now()
+}
+
 func (r *Reader) owedSinceLocked(id string) time.Time {
 	var since time.Time
 	for _, p := range r.lineage.Parents(id) {
@@ -91,11 +103,8 @@ func (r *Reader) probe(ctx context.Context) error {
 				since = r.cfg.Now()
 			}
 			unlisted[id] = since
-			r.mu.Lock()
-			_, held := r.rows[id] // claimed in an earlier run, behind its parents
-			r.mu.Unlock()
-			if !held && r.cfg.Now().Sub(since) < unlistedFor {
-				continue
+			if r.cfg.Now().Sub(since) < unlistedFor {
+				continue // a row proves nothing either: it may be of a run in Relaxed order
 			}
 			r.mu.Lock()
 			r.lineage.Observe(shards.Shard{ID: id, Closed: true})

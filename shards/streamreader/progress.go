@@ -35,7 +35,7 @@ func (r *Reader) positionedOneLocked() {
 func (r *Reader) wasRead(s *shard) {
 	end := s.lastTime
 	if end.IsZero() {
-		end = r.cfg.Now()
+		end = s.openedAt
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,6 +34,7 @@ type shard struct {
 	trimmed    bool
 	hole       shards.Gap // reported last, until the read behind it
 	positioned bool
+	openedAt   time.Time // its children's records are younger, even if it has none
 	counted    bool // its iterator is counted in Reader.pending
 	gone       int
 	iterator   string
@@ -199,7 +200,9 @@ func (s *shard) position(ctx context.Context) error {
 			}
 		}
 	}
-	s.positioned = true
+	if !s.positioned {
+		s.positioned, s.openedAt = true, s.r.emptySince(s.id)
+	}
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn:         &s.r.cfg.StreamARN,
 		ShardId:           &s.id,
