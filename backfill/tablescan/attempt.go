@@ -90,8 +90,8 @@ func (a *attempt) identify(t *types.TableDescription) error {
 // superseded then never claims one back.
 func (a *attempt) open(ctx context.Context) error {
 	n := a.run.Plan.Segments
-	if n < 1 {
-		return fmt.Errorf("tablescan: the plan of table %q has %d segments: use PlanBackfill to make it", a.cfg.Table, n)
+	if n < 1 || n > maxSegments { // it was read from a row that anybody may have written
+		return fmt.Errorf("%w: table %q is cut into %d segments: use PlanBackfill to make it", backfill.ErrPlan, a.cfg.Table, n)
 	}
 	a.segments = make([]*segment, n)
 	errs := make([]error, n)
