@@ -1,6 +1,7 @@
 package streamreader
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -103,6 +104,38 @@ func TestS4_ChildOfShardThatWasTrimmedEmpty(t *testing.T) {
 		found := false
 		for _, g := range w.gaps {
 			found = found || g.Shard == child.ID
+		}
+		require.True(t, found, "version 2 was lost without a word: %v", w.gaps)
+	})
+}
+
+// The same after a crash: the row of the empty parent says how old its children
+// may be, not when it was completed.
+func TestS4_RowOfShardThatWasTrimmedEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 1}, 1)
+		w.begin(checkpoint.StartTrimHorizon)
+		w.put(1)
+		time.Sleep(4 * time.Hour)
+		w.rotate()
+		time.Sleep(time.Minute)
+		w.put(1) // version 2, in the child
+		time.Sleep(time.Hour)
+		w.rotate()
+		time.Sleep(23*time.Hour - time.Minute - 30*time.Second)
+		// The parent is found empty; the child is handed out, and the process dies.
+		r := w.start(func(Batch, func(context.Context, error) error) {}, func(c *Config) { c.Gap = ContinueOn })
+		time.Sleep(20 * time.Second)
+		r.crash()
+		w.gaps = nil
+		time.Sleep(10 * time.Minute) // version 2 is trimmed
+		child := w.service.Shards(table)[0].ID
+		r = w.start(nil, func(c *Config) { c.Gap = ContinueOn })
+		time.Sleep(time.Minute)
+		r.crash()
+		found := false
+		for _, g := range w.gaps {
+			found = found || g.Shard == child
 		}
 		require.True(t, found, "version 2 was lost without a word: %v", w.gaps)
 	})

@@ -69,7 +69,31 @@ func (s *shard) run(ctx context.Context) error {
 	// The last page was handed out above: only now may the shard end.
 	s.phase.Store(phaseRead)
 	s.r.wasRead(s)
+	if err := s.vouch(ctx); err != nil {
+		return err
+	}
 	return s.complete(ctx)
+}
+
+// vouch writes into the row of a shard that held nothing what its children are
+// younger than: a completion alone would say that they are younger than itself,
+// and what they lost would not be reported after a crash.
+func (s *shard) vouch(ctx context.Context) error {
+	s.r.mu.Lock()
+	ending := s.r.lineage.Ending(s.id)
+	s.r.mu.Unlock()
+	if !s.reached().IsZero() || ending.IsZero() || s.openedAt.IsZero() {
+		return nil
+	}
+	t, err := s.part.TrackAt(ctx, position{ending, s.openedAt}, s.openedAt, 1)
+	switch {
+	case err == nil:
+		t.Discard()
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return s.lost()
 }
 
 // complete seals the partition and waits for the completion to be durable.
