@@ -1,0 +1,81 @@
+package shards
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a listing said of a shard stays known, whatever later listings leave out.
+func TestWhatAListingSaidStaysKnown(t *testing.T) {
+	l := NewLineage(Strict)
+	l.Begin()
+	last := number(t, "90")
+	require.Equal(t, 2, l.Observe(Shard{ID: "p", Closed: true, Last: last}, Shard{ID: "c", Parents: []string{"p"}}))
+	l.End()
+	l.Begin()
+	require.Zero(t, l.Observe(Shard{ID: "p"}, Shard{ID: "c"}), "neither is new")
+	require.True(t, l.Closed("p"), "once closed, always closed")
+	require.False(t, l.Closed("c"))
+	require.False(t, l.Closed("unknown"))
+	require.Equal(t, last, l.Ending("p"))
+	require.True(t, l.Ending("c").IsZero())
+	require.True(t, l.Ending("unknown").IsZero())
+	require.Equal(t, []string{"p"}, l.Parents("c"))
+	require.Equal(t, []string{"c"}, l.Children("p"))
+	require.Empty(t, l.Parents("unknown"))
+	require.Empty(t, l.Children("unknown"))
+}
+
+// A position or a completion of an earlier run is durable state; a row that was
+// only claimed is none.
+func TestARestoredRowIsDurableStateIfItSaysAnything(t *testing.T) {
+	for _, row := range []struct {
+		name                  string
+		complete, hasPosition bool
+	}{{"claimed", false, false}, {"position", false, true}, {"complete", true, false}} {
+		l := NewLineage(Strict)
+		l.Restore("c", row.complete, row.hasPosition)
+		l.Begin()
+		l.Observe(Shard{ID: "p", Closed: true}, Shard{ID: "c", Parents: []string{"p"}})
+		l.End()
+		require.NoError(t, l.check())
+		require.Equal(t, row.name != "claimed", l.AnyChildDurable("p"), row.name)
+	}
+}
+
+// A parent that stays does not go on knowing a child that was forgotten, and one
+// that was only named goes with its last child.
+func TestForgettingLeavesNothingBehind(t *testing.T) {
+	l := NewLineage(Strict)
+	list := func(shards ...Shard) {
+		l.Begin()
+		l.Observe(shards...)
+		l.End()
+		require.NoError(t, l.check())
+	}
+	named := Shard{ID: "m", Parents: []string{"g", "named"}, Closed: true}
+	list(Shard{ID: "g", Closed: true}, named, Shard{ID: "c", Parents: []string{"m"}})
+	require.True(t, l.Trimmed("named"))
+	require.Equal(t, []string{"g"}, l.Take())
+	require.True(t, l.Read("g"))
+	require.True(t, l.Complete("g"))
+	require.Equal(t, []string{"m"}, l.Take())
+	require.True(t, l.Read("m"))
+	require.True(t, l.Complete("m"))
+	l.Durable("c")
+	for range 3 { // g is listed on, m is not
+		list(Shard{ID: "g", Closed: true}, Shard{ID: "c"})
+	}
+	require.Equal(t, []string{"m"}, l.Forgettable())
+	require.True(t, l.Forget("m"))
+	require.NoError(t, l.check())
+	require.False(t, l.Forget("m"), "it is gone")
+	require.Empty(t, l.Children("g"))
+	require.Empty(t, l.Parents("c"))
+	require.Equal(t, Counts{Waiting: 0, Reading: 0, Complete: 1}, func() Counts {
+		c := l.Counts()
+		c.Waiting, c.Reading = 0, 0 // c, taken or not
+		return c
+	}(), "nothing of named is left: %v", l)
+}
