@@ -15,6 +15,7 @@ func TestWhatAListingSaidStaysKnown(t *testing.T) {
 	l.End()
 	l.Begin()
 	require.Zero(t, l.Observe(Shard{ID: "p"}, Shard{ID: "c"}), "neither is new")
+	require.Zero(t, l.Observe(Shard{ID: "c", Parents: []string{"p", "p"}}), "nor is the parent another one")
 	require.True(t, l.Closed("p"), "once closed, always closed")
 	require.False(t, l.Closed("c"))
 	require.False(t, l.Closed("unknown"))
@@ -61,8 +62,14 @@ func TestForgettingLeavesNothingBehind(t *testing.T) {
 	require.True(t, l.Read("g"))
 	require.True(t, l.Complete("g"))
 	require.Equal(t, []string{"m"}, l.Take())
+	require.False(t, l.AnyChildDurable("g"))
 	require.True(t, l.Read("m"))
+	require.False(t, l.Read("m"), "read already")
+	require.False(t, l.AnyChildDurable("g"), "read is not durable")
 	require.True(t, l.Complete("m"))
+	require.False(t, l.Complete("m"), "complete already")
+	require.True(t, l.AnyChildDurable("g"), "but completion is")
+	require.Equal(t, []string{"c"}, l.Take())
 	l.Durable("c")
 	for range 3 { // g is listed on, m is not
 		list(Shard{ID: "g", Closed: true}, Shard{ID: "c"})
@@ -73,9 +80,7 @@ func TestForgettingLeavesNothingBehind(t *testing.T) {
 	require.False(t, l.Forget("m"), "it is gone")
 	require.Empty(t, l.Children("g"))
 	require.Empty(t, l.Parents("c"))
-	require.Equal(t, Counts{Waiting: 0, Reading: 0, Complete: 1}, func() Counts {
-		c := l.Counts()
-		c.Waiting, c.Reading = 0, 0 // c, taken or not
-		return c
-	}(), "nothing of named is left: %v", l)
+	require.Equal(t, Counts{Reading: 1, Complete: 1}, l.Counts(), "nothing of named is left: %v", l)
+	list(Shard{ID: "g"}, Shard{ID: "c", Parents: []string{"m"}})
+	require.Zero(t, l.Held(), "c was handed out: a parent that is forgotten does not come back")
 }
