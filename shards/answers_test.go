@@ -84,3 +84,23 @@ func TestForgettingLeavesNothingBehind(t *testing.T) {
 	list(Shard{ID: "g"}, Shard{ID: "c", Parents: []string{"m"}})
 	require.Zero(t, l.Held(), "c was handed out: a parent that is forgotten does not come back")
 }
+
+// In Strict order reading a parent to its end is not enough: after a crash it
+// would be read again, behind what its child had delivered by then.
+func TestStrictOrderWaitsForTheCompletion(t *testing.T) {
+	for _, order := range []Order{Strict, Relaxed} {
+		l := NewLineage(order)
+		l.Begin()
+		l.Observe(Shard{ID: "p", Closed: true}, Shard{ID: "c", Parents: []string{"p"}})
+		l.End()
+		require.Equal(t, []string{"p"}, l.Take())
+		require.True(t, l.Read("p"))
+		if order == Relaxed {
+			require.Equal(t, []string{"c"}, l.Take())
+			continue
+		}
+		require.Empty(t, l.Take(), "read, but not durably complete")
+		require.True(t, l.Complete("p"))
+		require.Equal(t, []string{"c"}, l.Take())
+	}
+}
