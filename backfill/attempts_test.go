@@ -116,4 +116,104 @@ func TestB4_NamedCases(t *testing.T) {
 			fresh.end()
 		})
 	})
+	t.Run("an attempt that is overtaken as it opens its segments ends before it reads, and the newest asks to be begun again", func(t *testing.T) {
+		for name, find := range map[string]func(t *testing.T, fresh *rig, out []*handed) error{
+			"it reads":                  func(t *testing.T, fresh *rig, out []*handed) error { return fresh.readOn(out[0]) },
+			"it acks what was fenced":   func(t *testing.T, fresh *rig, out []*handed) error { return ackedErr(t, fresh, out) },
+			"it waits, and nobody acks": func(t *testing.T, fresh *rig, _ []*handed) error { return fresh.waitErr() },
+		} {
+			t.Run(name, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					s := calm(8)
+					old := newRig(t, s)
+					var fresh *rig
+					var out []*handed
+					old.store.failOp = func(op string) error {
+						if op != "Claim backfill/1/segment/0-of-2" {
+							return nil
+						}
+						old.store.failOp = nil
+						fresh = newRig(t, s)
+						if name == "it reads" {
+							out = append(out, fresh.next())
+						} else {
+							out = fresh.scanAll()
+						}
+						return nil
+					}
+					began := time.Now()
+					require.ErrorIs(t, old.nextErr(time.Hour), ErrSuperseded, "not a batch")
+					require.Zero(t, time.Since(began))
+					err := find(t, fresh, out)
+					require.ErrorIs(t, err, ErrDisplaced)
+					require.NotErrorIs(t, err, ErrSuperseded)
+					require.NotErrorIs(t, err, checkpoint.ErrFenced)
+					require.ErrorIs(t, fresh.nextErr(time.Second), ErrDisplaced, "it is over")
+					old.end()
+					fresh.end()
+					newRig(t, s).scanAllAcked()
+				})
+			})
+		}
+	})
+	t.Run("a store that does not answer leaves the question open", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(8)
+			one := func(_ *Config, src *source) { src.segments = 1 }
+			old := newRig(t, s, one)
+			h := old.next()
+			fresh := newRig(t, s, one)
+			fresh.next()
+			down := errors.New("test: throttled")
+			h.deliver(t)
+			_ = old.c.Flush(bg)
+			old.store.failOp = func(string) error { return down }
+			for range 3 {
+				err := old.nextErr(time.Minute)
+				require.ErrorIs(t, err, down)
+				require.NotErrorIs(t, err, ErrSuperseded)
+				require.NotErrorIs(t, err, checkpoint.ErrFenced)
+			}
+			old.store.failOp = nil
+			require.ErrorIs(t, old.nextErr(time.Minute), ErrSuperseded)
+			old.end()
+			fresh.end()
+		})
+	})
+}
+
+// readOn delivers a batch, which finds out that its segment is lost, and reads on.
+func (r *rig) readOn(h *handed) error {
+	h.deliver(r.t)
+	_ = r.c.Flush(bg)
+	for {
+		if _, _, err := r.read(bg); err != nil {
+			return err
+		}
+	}
+}
+
+// ackedErr acks until an ack is refused, and reads.
+func ackedErr(t *testing.T, r *rig, out []*handed) error {
+	for i, h := range out {
+		if err := h.ack(bg, nil); err != nil {
+			require.Positive(t, i)
+			require.ErrorIs(t, err, checkpoint.ErrFenced)
+			break
+		}
+		_ = r.c.Flush(bg)
+	}
+	began := time.Now()
+	err := r.nextErr(time.Hour)
+	require.Zero(t, time.Since(began))
+	return err
+}
+
+// waitErr reads in the barrier until something else than a flush is asked for.
+func (r *rig) waitErr() error {
+	for {
+		if err := r.nextErr(24 * time.Hour); !errors.Is(err, ErrFlush) {
+			return err
+		}
+	}
 }

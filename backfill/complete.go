@@ -20,7 +20,7 @@ func (r *Runner[B]) confirm(ctx context.Context) error {
 			r.retry = retry{}
 			r.advance(settled)
 			return nil
-		case errors.Is(err, ErrSuperseded), errors.Is(err, ErrIncomplete), errors.Is(err, ErrPlan):
+		case errors.Is(err, ErrSuperseded), errors.Is(err, ErrDisplaced), errors.Is(err, ErrIncomplete), errors.Is(err, ErrPlan):
 			return err
 		}
 		if err := r.ended(ctx); err != nil {
@@ -46,7 +46,7 @@ func (r *Runner[B]) confirmOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.current(st); err != nil {
+	if err := r.holds(st); err != nil {
 		return err
 	}
 	switch {
@@ -57,7 +57,7 @@ func (r *Runner[B]) confirmOnce(ctx context.Context) error {
 	case flushErr != nil:
 		return flushErr
 	}
-	return fmt.Errorf("%w: %d of %d are complete, not %q: the source must seal each segment once it has read it all",
+	return fmt.Errorf("%w: %d of %d are complete, not %v: the source must seal each segment once it has read it all",
 		ErrIncomplete, st.Complete, st.Segments, st.Waiting)
 }
 
@@ -70,7 +70,7 @@ func (r *Runner[B]) current(st standing) error {
 	return nil
 }
 
-// checkCurrent asks the store whether this attempt is still the newest. A store
+// checkCurrent asks the store whether this attempt still holds what it has. A store
 // that does not answer is no reason to stop waiting.
 func (r *Runner[B]) checkCurrent(ctx context.Context) error {
 	ctx, cancel := r.until(ctx)
@@ -81,7 +81,7 @@ func (r *Runner[B]) checkCurrent(ctx context.Context) error {
 	if err != nil {
 		return nil
 	}
-	return r.current(st)
+	return r.holds(st)
 }
 
 // hookCall is one running call of BackfillComplete.

@@ -32,7 +32,9 @@
 //     by explicit choice. The policy is the same in both phases. The Summary
 //     counts discards, and a discard is counted durably before it is settled.
 //   - B4 Batches belong to one attempt: those of an earlier one can neither wedge
-//     nor advance a later one, however late they are settled.
+//     nor advance a later one, however late they are settled. Who gives way is
+//     asked of the store: the newest of several attempts never gets ErrSuperseded,
+//     at worst ErrDisplaced, which asks to begin again.
 //   - B5 The barrier never hangs a shutdown: Stop, Abort and the context each end
 //     the wait, without failure and without a change of phase. While it waits,
 //     Hooks.Stalled names the oldest batch and its age, with growing pauses.
@@ -63,7 +65,13 @@
 // Delivery is at least once: a crash repeats what was in flight. An Overlap
 // handoff, and a batch that is settled after its successors because the caller
 // delivers one partition's batches side by side, can write an older version over
-// a newer one; use Strict, or a sink that compares versions. B10 needs a source
+// a newer one; use Strict, or a sink that compares versions. An attempt that was
+// superseded while it stood between its last look at the store and its hook calls
+// the hook late, perhaps after the newer one has set the marker: "never after the
+// marker" (B7) holds for the newest attempt, and the hook must be idempotent and
+// not mind that it is late. An older attempt that is paused as it opens its
+// partitions can take them from the newest once; that one then ends with
+// ErrDisplaced and has to be begun again, by whoever supervises it. B10 needs a source
 // that can say where its stream ends; DynamoDB Streams cannot, so tablescan is no
 // Interleaver. The retention guard compares this machine's clock with the
 // source's.

@@ -34,8 +34,17 @@ var (
 	ErrAttemptOver = errors.New("backfill: the attempt is over: this batch comes again in the next one")
 
 	// ErrSuperseded is returned by Read when a newer attempt of the same
-	// pipeline has taken over.
+	// pipeline has taken over, as the store says. Of attempts that start together
+	// the newest one never gets it, so a process that stops at it leaves another
+	// one running, or one that ended with ErrDisplaced.
 	ErrSuperseded = errors.New("backfill: superseded: a newer attempt runs this pipeline")
+
+	// ErrDisplaced is returned by Read of the newest attempt when an older one, that
+	// was already superseded and had not noticed, claimed a segment or another
+	// partition of it in passing. The older one ends with ErrSuperseded, so nobody
+	// runs: begin again with a new Runner. Nothing is lost. It is neither
+	// ErrSuperseded nor checkpoint.ErrFenced.
+	ErrDisplaced = errors.New("backfill: displaced: an older attempt claimed a partition on its way out: begin again with a new Runner")
 
 	// ErrIncomplete is returned by Read when every batch is settled but a
 	// segment's completion is not durable: the source did not seal it.

@@ -225,6 +225,8 @@ func (r *Runner[B]) awaitSettled(ctx context.Context) error {
 		return nil
 	case <-timer.C:
 		return nil
+	case <-r.doubts:
+		return r.resolve(ctx)
 	case <-r.failed:
 		return r.failure
 	case <-r.stopCtx.Done():

@@ -38,10 +38,18 @@ type standing struct {
 	Plan       Plan
 	evidence
 	DoneFence uint64 // who holds the done row
-	Waiting   []string
+	Waiting   []waiting
 	Highest   uint64           // newest generation of any row but a plan that was never saved
 	Stale     []checkpoint.Key // rows of other generations
 }
+
+// waiting is a segment that is not complete.
+type waiting struct {
+	name  string
+	fence uint64 // of its last claim
+}
+
+func (w waiting) String() string { return w.name }
 
 // read lists the rows, strongly consistent as every List is.
 func (l *ledger) read(ctx context.Context) (standing, error) {
@@ -96,7 +104,7 @@ func standOf(rows []checkpoint.Checkpoint) (standing, error) {
 			if row.Complete {
 				st.Complete++
 			} else {
-				st.Waiting = append(st.Waiting, row.Partition)
+				st.Waiting = append(st.Waiting, waiting{row.Partition, row.Fence})
 			}
 		}
 	}

@@ -154,6 +154,8 @@ func (r *Runner[B]) wait(ctx context.Context) (res result[B], got bool, err erro
 		case <-r.bf.moved:
 			r.flush.progress()
 		case <-timer.C:
+		case <-r.doubts:
+			err = r.resolve(ctx)
 		case <-r.failed:
 			err = r.failure
 		case <-r.stopCtx.Done():

@@ -21,7 +21,9 @@ type AckFunc func(ctx context.Context, err error) error
 type Reader[B any] interface {
 	// ReadBackfill returns the next batch of what existed, and
 	// ErrBackfillComplete once everything was read. Another error is handed to
-	// the caller of Read, and the next Read calls ReadBackfill again.
+	// the caller of Read, and the next Read calls ReadBackfill again. If a
+	// partition was lost it wraps checkpoint.ErrFenced, and so do the AckFunc's:
+	// the Runner finds out which attempt gives way.
 	ReadBackfill(ctx context.Context) (B, AckFunc, error)
 	// ReadStream returns the next batch of what changed.
 	ReadStream(ctx context.Context) (B, AckFunc, error)
@@ -84,8 +86,10 @@ type Starter interface {
 
 // Completer is called once every batch is settled and every segment's
 // completion is durable, and before the handoff's marker (B2, B7): at least
-// once, again after a crash or an error, so it must be idempotent. Its context
-// is not cancelled by Stop, only by Abort and Config.HookTimeout.
+// once, again after a crash or an error, so it must be idempotent. An attempt that
+// was superseded without having noticed may call it late, even after a newer one
+// has set the marker. Its context is not cancelled by Stop, only by Abort and
+// Config.HookTimeout.
 type Completer interface {
 	BackfillComplete(ctx context.Context, s Summary) error
 }

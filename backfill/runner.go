@@ -25,12 +25,16 @@ type Runner[B any] struct {
 	stopCtx, abortCtx context.Context
 	stop, abort       context.CancelFunc
 
-	mu      sync.Mutex
-	failure error // ends the attempt
-	failed  chan struct{}
+	mu         sync.Mutex
+	failure    error // ends the attempt
+	failed     chan struct{}
+	doubted    bool
+	doubtCause error         // nil: a mere look
+	doubts     chan struct{} // room for one: there is a doubt to resolve
 
 	// What follows belongs to the Read that holds the lock.
 	run        Run
+	claims     map[string]uint64 // fences of the segments, as the source opened them
 	bfPump     *pump[B]
 	stPump     *pump[B]
 	streamOpen bool
@@ -58,6 +62,7 @@ func New[B any](src Reader[B], cfg Config) (*Runner[B], error) {
 		bf: newGate(Backfilling), st: newGate(Streaming),
 		reading: make(chan struct{}, 1),
 		failed:  make(chan struct{}),
+		doubts:  make(chan struct{}, 1),
 		flush:   schedule{every: cfg.FlushEvery},
 	}
 	if w, ok := src.(interface{ unwrap() any }); ok {
@@ -81,9 +86,9 @@ func New[B any](src Reader[B], cfg Config) (*Runner[B], error) {
 // Read returns the next batch of whatever phase the pipeline is in, with the
 // AckFunc that settles it. It is for one goroutine at a time. Its errors:
 // ErrFlush asks for a flush downstream and another Read; ErrEnd, ErrStopped and
-// ctx's own error are ends without failure; ErrSuperseded, ErrNacked, ErrPlan,
-// ErrIncomplete and ErrAnchorLost end the attempt; whatever else the source or
-// the store returned is worth another Read.
+// ctx's own error are ends without failure; ErrSuperseded, ErrDisplaced, ErrNacked,
+// ErrPlan, ErrIncomplete and ErrAnchorLost end the attempt; whatever else the
+// source or the store returned is worth another Read.
 func (r *Runner[B]) Read(ctx context.Context) (b B, ack AckFunc, err error) {
 	select {
 	case r.reading <- struct{}{}:
@@ -94,6 +99,9 @@ func (r *Runner[B]) Read(ctx context.Context) (b B, ack AckFunc, err error) {
 	for {
 		if err := r.ended(ctx); err != nil {
 			return b, nil, err
+		}
+		if err := r.resolve(ctx); err != nil {
+			return b, nil, r.sortError(ctx, err)
 		}
 		var res result[B]
 		var got bool
@@ -112,7 +120,7 @@ func (r *Runner[B]) Read(ctx context.Context) (b B, ack AckFunc, err error) {
 			err = ErrEnd
 		}
 		if err != nil {
-			return b, nil, r.sortError(ctx, err)
+			return b, nil, r.sortError(ctx, r.judge(ctx, err))
 		}
 		if got {
 			return res.b, res.ack, nil
@@ -146,8 +154,8 @@ func (r *Runner[B]) sortError(ctx context.Context, err error) error {
 		return ctx.Err()
 	case r.stopCtx.Err() != nil:
 		return ErrStopped
-	case errors.Is(err, ErrSuperseded), errors.Is(err, ErrAnchorLost), errors.Is(err, ErrPlan),
-		errors.Is(err, ErrIncomplete), errors.Is(err, ErrNacked):
+	case errors.Is(err, ErrSuperseded), errors.Is(err, ErrDisplaced), errors.Is(err, ErrAnchorLost),
+		errors.Is(err, ErrPlan), errors.Is(err, ErrIncomplete), errors.Is(err, ErrNacked):
 		r.fail(err)
 	}
 	return err

@@ -3,7 +3,6 @@ package backfill
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/ackgate/ackgate/checkpoint"
 )
@@ -38,10 +37,13 @@ func (r *Runner[B]) settle(ctx context.Context, g *gate, e *batch, err error) er
 	}
 	if serr != nil && v != nacked {
 		g.give(e, undecided, nil, r.cfg.Now())
-		if g.half == Backfilling && errors.Is(serr, checkpoint.ErrFenced) {
+		switch {
+		case errors.Is(serr, ErrSuperseded):
+			r.fail(serr)
+		case g.half == Backfilling && errors.Is(serr, checkpoint.ErrFenced):
 			// Another attempt has this segment: nothing of this one's will
 			// ever settle, so its barrier must not wait for it.
-			r.fail(fmt.Errorf("%w: %w", ErrSuperseded, serr))
+			r.doubt(serr)
 		}
 		return serr
 	}

@@ -50,6 +50,10 @@ func (r *Runner[B]) start(ctx context.Context) error {
 	if err := r.startSource(ctx); err != nil {
 		return err
 	}
+	// Once more behind the claims of the segments: an attempt that was
+	// superseded between the two ends before it reads.
+	r.claims = r.openSegments()
+	r.doubt(nil)
 	if phase == Backfilling {
 		r.advance(planned)
 	} else {

@@ -174,6 +174,9 @@ func (s *source) ReadBackfill(ctx context.Context) (page, AckFunc, error) {
 		s.pos[i] = keys[len(keys)-1].key
 		t, err := s.parts[i].Track(ctx, s.pos[i], 1)
 		if err != nil {
+			if lost := s.parts[i].Err(); lost != nil {
+				err = lost
+			}
 			return page{}, nil, err
 		}
 		if last {

@@ -39,9 +39,10 @@ func (a *attempt) scan(seg *segment) error {
 	}
 }
 
-// lost says that another attempt has the segment.
+// lost says that another attempt has the segment: whether an older or a newer
+// one, the Runner finds out.
 func (seg *segment) lost() error {
-	return fmt.Errorf("%w: segment %s: %w", backfill.ErrSuperseded, seg.part.Key(), seg.part.Err())
+	return fmt.Errorf("tablescan: segment %s: %w", seg.part.Key(), seg.part.Err())
 }
 
 // sealed counts a segment that was read to its end.
