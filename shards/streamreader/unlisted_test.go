@@ -1,0 +1,97 @@
+package streamreader
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ackgate/ackgate/checkpoint"
+	"github.com/ackgate/ackgate/shards/streamtest"
+)
+
+// unlisting is a client whose listings leave one shard out, and that is
+// throttled when it is first asked for that shard.
+type unlisting struct {
+	StreamsClient
+	hidden   string
+	throttle atomic.Int32
+}
+
+func (u *unlisting) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput, opts ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
+	out, err := u.StreamsClient.DescribeStream(ctx, in, opts...)
+	if err != nil {
+		return nil, err
+	}
+	d := *out.StreamDescription
+	d.Shards = nil
+	for _, sh := range out.StreamDescription.Shards {
+		if aws.ToString(sh.ShardId) != u.hidden {
+			d.Shards = append(d.Shards, sh)
+		}
+	}
+	out.StreamDescription = &d
+	return out, nil
+}
+
+func (u *unlisting) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput, opts ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error) {
+	if aws.ToString(in.ShardId) == u.hidden && u.throttle.Add(-1) >= 0 {
+		return nil, &types.LimitExceededException{}
+	}
+	return u.StreamsClient.GetShardIterator(ctx, in, opts...)
+}
+
+// A shard with a checkpoint that no listing names is asked for. Only the
+// service's word that it does not know it is an answer: a throttle taken for one
+// would give up what is still there.
+func TestAThrottledQuestionIsNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 31}, 1)
+		w.begin(checkpoint.StartTrimHorizon)
+		w.put(10)
+		r := w.start(nil)
+		w.awaitAll(time.Minute, 1)
+		time.Sleep(5 * time.Second)
+		r.drain()
+		w.put(10)
+
+		hidden := w.service.Shards(table)[0].ID
+		w.rotate()
+		w.put(10)
+		r = w.start(nil, func(c *Config) {
+			u := &unlisting{StreamsClient: c.Client, hidden: hidden}
+			u.throttle.Store(3)
+			c.Client, c.Discovery = u, 5*time.Second
+		})
+		w.awaitAll(5*time.Minute, 1)
+		require.Empty(t, w.gaps)
+		require.Zero(t, w.stale, "the child waited for it")
+		r.drain()
+	})
+}
+
+// Records that are older than the origin are not handed out, but read: progress
+// moves over them, or a shard that holds nothing else would be read from its
+// start at every restart, until what follows is trimmed.
+func TestAPageWithoutAnythingOwedIsProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 32}, 1)
+		w.put(20)
+		time.Sleep(5 * time.Second)
+		w.begin(checkpoint.StartLatest)
+		r := w.start(nil, func(c *Config) { c.Fresh = nil })
+		time.Sleep(10 * time.Second)
+		r.drain()
+		require.Zero(t, w.delivered())
+		require.Len(t, w.rows(), 1)
+		for name, row := range w.rows() {
+			require.NotEmpty(t, row.Position, name)
+		}
+	})
+}
