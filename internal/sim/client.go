@@ -78,13 +78,29 @@ func (c streams) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetSh
 		out, err = c.Streams.GetShardIterator(ctx, in)
 		return err
 	})
+	if err == nil {
+		c.a.iterates(aws.ToString(out.ShardIterator), aws.ToString(in.ShardId))
+	}
 	return out, err
 }
 
 func (c streams) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecordsInput, _ ...func(*dynamodbstreams.Options)) (out *dynamodbstreams.GetRecordsOutput, err error) {
-	err = c.a.call(ctx, "GetRecords", aws.ToString(in.ShardIterator), func() error {
+	c.a.mu.Lock()
+	shard := c.a.iterators[aws.ToString(in.ShardIterator)]
+	c.a.mu.Unlock()
+	err = c.a.call(ctx, "GetRecords", shard, func() error {
 		out, err = c.Streams.GetRecords(ctx, in)
 		return err
 	})
+	if err == nil {
+		c.a.iterates(aws.ToString(out.NextShardIterator), shard)
+	}
 	return out, err
+}
+
+// iterates notes whose an iterator is: its text depends on the order of calls.
+func (a *attempt) iterates(iterator, shard string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.iterators[iterator] = shard
 }

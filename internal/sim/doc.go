@@ -27,12 +27,13 @@
 //
 // # What a seed reproduces
 //
-// The script is a function of the seed to the byte, and so is the fault and the
-// duration of every single call, whichever goroutine makes it. Goroutines that
-// are ready at one virtual instant run in an order that the Go scheduler chooses,
-// a select among several ready cases chooses at random, and the library draws the
-// jitter of its retries from a source that cannot be seeded: after the first
-// failed call, the exact instants of a run differ from those of another run of
-// its seed. Report.Script is the hash of what is reproduced, Report.Log that of
-// everything that happened.
+// The script is a function of the seed, to the byte: Report.Script is its hash. So
+// are the fault of every call to the store and the time that every call takes,
+// whichever goroutine makes it. The rest of a run is not always: the library draws
+// the jitter of its retries from a source that cannot be seeded, so that after the
+// first failed call the instants of two runs differ; and goroutines that are ready
+// at one instant run in an order that the Go scheduler chooses, as a select among
+// several ready cases chooses at random. Without retries nine in ten worlds run the
+// same to the byte, log and all (Report.Log); a violation with them shows again
+// in most runs of its seed, but not in all.
 package sim

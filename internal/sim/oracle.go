@@ -373,7 +373,8 @@ func (o *oracle) gap(a *attempt, g shards.Gap) {
 		l.until = 1 << 30 // to what is retained when it is read
 	}
 	o.excuseLocked(l, from, min(l.until, gone[l.id]))
-	for _, other := range o.lanes {
+	for _, id := range sorted(o.lanes) {
+		other := o.lanes[id]
 		if o.relatedLocked(l, other) || o.relatedLocked(other, l) {
 			o.excuseLocked(other, 0, gone[other.id])
 		}

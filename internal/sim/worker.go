@@ -46,8 +46,9 @@ type attempt struct {
 	stream    *streamreader.Reader
 	run       backfill.Run
 
-	mu    sync.Mutex
-	calls map[string]int // made, by name and target
+	mu        sync.Mutex
+	calls     map[string]int    // made, by name and target
+	iterators map[string]string // to their shards
 
 	numbers int // of the batches handed out
 
@@ -59,7 +60,7 @@ func (w *world) start(set settings) *attempt {
 	a := &attempt{
 		world: w, n: w.attempts, name: attemptName(w.attempts), set: set, word: w.word,
 		process: newProcess(), ready: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{}),
-		calls: map[string]int{}, book: newBook(),
+		calls: map[string]int{}, iterators: map[string]string{}, book: newBook(),
 	}
 	w.attempts++
 	a.sink.a = a
