@@ -27,6 +27,6 @@ func TestSegmentsOfAnotherCountSayNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, st.Segments)
 	require.Zero(t, st.Complete)
-	require.Equal(t, []string{"backfill/1/segment/0-of-2"}, st.Waiting)
+	require.Len(t, st.Waiting, 1)
 	require.Equal(t, Backfilling, resume(st.evidence, BackfillThenStream))
 }
