@@ -108,6 +108,7 @@ func usageOf(l *life) usage {
 
 const (
 	moreFDs        = 8
+	moreRSS        = 8 << 10 // KiB, and a tenth: the heap of a young process is small, and still fills
 	moreThreads    = 4
 	moreGoroutines = 16 // two for each connection, and those come and go
 )
@@ -117,7 +118,7 @@ func (u usage) memory() string {
 	switch {
 	case !u.rss.known:
 		return "unknown"
-	case !u.rss.flat(u.rss.first/10+4<<10) || !u.threads.flat(moreThreads) || !u.goroutinesFlat():
+	case !u.rss.flat(u.rss.first/10+moreRSS) || !u.threads.flat(moreThreads) || !u.goroutinesFlat():
 		return "growing"
 	}
 	return "flat"

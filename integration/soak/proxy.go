@@ -209,7 +209,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // scanPace makes the backfill last long enough to be killed in.
-const scanPace = 60 * time.Millisecond
+const scanPace = 100 * time.Millisecond
 
 func (p *proxy) forward(ctx context.Context, r *http.Request, body []byte) (*http.Response, []byte, error) {
 	out, err := http.NewRequestWithContext(ctx, r.Method, p.server+r.URL.RequestURI(), bytes.NewReader(body))

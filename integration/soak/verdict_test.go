@@ -111,7 +111,7 @@ func TestTrend(t *testing.T) {
 	lived := func(n int, value func(i int) int) []sample {
 		var list []sample
 		for i := range n {
-			list = append(list, sample{age: time.Duration(i) * sampleEvery, fds: value(i), rss: 20_000 + 100*value(i), threads: 8})
+			list = append(list, sample{age: time.Duration(i) * sampleEvery, fds: value(i), rss: 20_000 + 200*value(i), threads: 8})
 		}
 		return list
 	}
