@@ -105,7 +105,11 @@ func (o Options) validate() error {
 		return invalid("-checkpoint-table and -table are the same", "keep progress in a table of its own")
 	}
 	if o.Endpoint != "" {
-		if u, err := url.Parse(o.Endpoint); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		u, err := url.Parse(o.Endpoint)
+		if err == nil && u.User != nil { // it would stand in messages, and AWS requests are signed anyway
+			return invalid("-endpoint has a user or a password in it", "leave them out: credentials come from the AWS configuration")
+		}
+		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 			return invalid(fmt.Sprintf("-endpoint %q is no URL", o.Endpoint), "give one like http://localhost:8000, or leave it out for AWS")
 		}
 	}

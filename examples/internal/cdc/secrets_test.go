@@ -230,6 +230,15 @@ func TestStderrTellsNoSecret(t *testing.T) {
 	}
 }
 
+func TestEndpointWithAPasswordIsNotRepeated(t *testing.T) {
+	var stderr bytes.Buffer
+	code := Main([]string{"-table", "orders", "-pipeline", "p", "-endpoint", "http://me:" + secrets[2] + "@localhost:1"}, &stderr)
+	if code != exitInput || !strings.Contains(stderr.String(), "a password") {
+		t.Errorf("exit %d: %s", code, stderr.String())
+	}
+	tellsNoSecret(t, "stderr", stderr.String())
+}
+
 // said is a log, of all packages together.
 type said struct {
 	mu   sync.Mutex
