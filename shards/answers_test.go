@@ -1,6 +1,8 @@
 package shards
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,4 +105,64 @@ func TestStrictOrderWaitsForTheCompletion(t *testing.T) {
 		require.True(t, l.Complete("p"))
 		require.Equal(t, []string{"c"}, l.Take())
 	}
+}
+
+// What is still to be read is in the shards that wait for no listed one, or comes
+// after them.
+func TestUndoneIsTheFrontOfTheStream(t *testing.T) {
+	l := NewLineage(Strict)
+	l.Begin()
+	l.Observe(Shard{ID: "c", Parents: []string{"p"}}, Shard{ID: "p", Closed: true, Parents: []string{"named"}})
+	l.End()
+	require.Equal(t, []string{"p"}, l.Undone(), "named is not listed, and c waits for p")
+	require.Equal(t, 1, l.Held())
+	require.True(t, l.Trimmed("named"))
+	require.Zero(t, l.Held())
+	require.Equal(t, []string{"p"}, l.Take())
+	require.Equal(t, []string{"p"}, l.Undone())
+	require.True(t, l.Read("p"))
+	require.Equal(t, []string{"p"}, l.Undone(), "read is not done")
+	require.True(t, l.Complete("p"))
+	require.Equal(t, []string{"c"}, l.Undone())
+	require.Equal(t, []string{"c"}, l.Take())
+	require.True(t, l.Complete("c"))
+	require.Empty(t, l.Undone())
+}
+
+// Answers come in the order of names, so that runs can be repeated.
+func TestAnswersAreSorted(t *testing.T) {
+	l := NewLineage(Strict)
+	names := strings.Split("j c a g b i d f h e", " ")
+	l.Begin()
+	for _, n := range names {
+		l.Observe(Shard{ID: "child-" + n, Parents: []string{"gone-" + n}}, Shard{ID: n, Closed: true}, Shard{ID: "next-" + n, Parents: []string{n}})
+		l.Durable("next-" + n)
+	}
+	l.End()
+	slices.Sort(names)
+	prefixed := func(prefix string) (out []string) {
+		for _, n := range names {
+			out = append(out, prefix+n)
+		}
+		return out
+	}
+	require.Equal(t, slices.Sorted(slices.Values(slices.Concat(names, prefixed("child-")))), l.Undone(), "each next- waits for one of them")
+	l.Begin()
+	l.End()
+	require.Equal(t, prefixed("gone-"), l.Missing())
+	l.Take()
+	for _, n := range names {
+		require.True(t, l.Complete(n))
+		require.True(t, l.Trimmed("gone-"+n))
+	}
+	l.Take()
+	for _, n := range names {
+		require.True(t, l.Read("child-"+n))
+	}
+	require.Equal(t, prefixed("child-"), l.Leaves())
+	for range 2 {
+		l.Begin()
+		l.End()
+	}
+	require.Equal(t, names, l.Forgettable())
 }

@@ -91,15 +91,19 @@ func run(ctx context.Context, only string, jobs int, trust, verbose bool) (bool,
 	}
 	defer remove()
 
-	// Red means nothing unless the same tests are green without the mutant.
+	// Red means nothing unless the same tests are green without the mutant. How
+	// long they take tells how soon a mutant may be taken to hang.
 	greens := baseline(all)
 	if trust {
 		greens = nil
 	}
 	fails := make([]error, len(greens))
+	var limits sync.Map // of time, by package
 	spread(ctx, trees, len(greens), func(t *tree, i int) {
-		r := t.test(ctx, greens[i])
-		if r.kind != passed {
+		r := t.test(ctx, greens[i], testTimeout)
+		if r.kind == passed {
+			limits.Store(greens[i].pkg, min(testTimeout, shortest+4*r.took))
+		} else {
 			fails[i] = fmt.Errorf("without any mutant %s is not green: %s\n%s", greens[i], r, r.output)
 		}
 	})
@@ -112,7 +116,7 @@ func run(ctx context.Context, only string, jobs int, trust, verbose bool) (bool,
 	var printing sync.Mutex
 	spread(ctx, trees, len(all), func(t *tree, i int) {
 		m := all[i]
-		m.try(ctx, t)
+		m.try(ctx, t, &limits)
 		printing.Lock()
 		defer printing.Unlock()
 		fmt.Fprintf(os.Stderr, "%-60s %s (%.1fs)\n", m.name, m.verdict, m.took.Seconds())

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -95,7 +96,7 @@ func parse(file string) (*mutant, error) {
 }
 
 // try applies the mutant to t, runs what must notice it, and takes it out again.
-func (m *mutant) try(ctx context.Context, t *tree) {
+func (m *mutant) try(ctx context.Context, t *tree, limits *sync.Map) {
 	if m.impossible != "" {
 		m.verdict = "impossible: " + m.impossible
 		return
@@ -121,7 +122,11 @@ func (m *mutant) try(ctx context.Context, t *tree) {
 		return
 	}
 	for _, c := range m.commands {
-		r := t.test(ctx, c)
+		limit := testTimeout
+		if l, ok := limits.Load(c.pkg); ok {
+			limit = l.(time.Duration)
+		}
+		r := t.test(ctx, c, limit)
 		m.output += r.output
 		switch r.kind {
 		case broken:

@@ -17,8 +17,10 @@ import (
 )
 
 const (
-	testTimeout = 45 * time.Second // of the tests; a mutant may well hang
-	killAfter   = 3 * time.Minute  // of building and testing
+	// A mutant may well hang: its tests get this much time at most, and at least.
+	testTimeout = time.Minute
+	shortest    = 8 * time.Second
+	killAfter   = 4 * time.Minute // of building and testing
 )
 
 // tree is one copy of what is committed.
@@ -137,6 +139,7 @@ const (
 type result struct {
 	kind   outcome
 	first  string // the first test that was red, if one was
+	took   time.Duration
 	output string
 }
 
@@ -151,15 +154,15 @@ func (r result) String() string {
 }
 
 // test runs c.
-func (t *tree) test(ctx context.Context, c command, flags ...string) result {
+func (t *tree) test(ctx context.Context, c command, limit time.Duration) result {
 	ctx, cancel := context.WithTimeout(ctx, killAfter)
 	defer cancel()
-	args := append([]string{
-		"test", "-vet=off", "-ldflags=-s -w", "-count=1", "-failfast", "-v",
-		"-timeout", testTimeout.String(), "-run", c.run,
-	}, flags...)
-	out, err := t.command(ctx, append(args, c.pkg)...).CombinedOutput()
+	out, err := t.command(ctx, "test", "-vet=off", "-ldflags=-s -w", "-count=1", "-failfast", "-v",
+		"-timeout", limit.String(), "-run", c.run, c.pkg).CombinedOutput()
 	r := result{output: string(out)}
+	if m := tookLine.FindStringSubmatch(r.output); m != nil {
+		r.took, _ = time.ParseDuration(m[1])
+	}
 	switch {
 	case strings.Contains(r.output, "[build failed]"), strings.Contains(r.output, "[setup failed]"),
 		strings.Contains(r.output, "testing: warning: no tests to run"),
@@ -172,6 +175,7 @@ func (t *tree) test(ctx context.Context, c command, flags ...string) result {
 }
 
 var (
+	tookLine    = regexp.MustCompile(`(?m)^ok\s+\S+\s+([0-9.]+s)`)
 	redLine     = regexp.MustCompile(`(?m)^\s*--- FAIL: ([^\s/]+)`)
 	runningLine = regexp.MustCompile(`(?m)^\s*running tests:\n\s+([^\s/]+)`)
 	startLine   = regexp.MustCompile(`(?m)^=== (?:RUN|CONT|NAME)\s+([^\s/]+)`)
