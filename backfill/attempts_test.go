@@ -180,6 +180,27 @@ func TestB4_NamedCases(t *testing.T) {
 			fresh.end()
 		})
 	})
+	t.Run("a refused ack wakes the barrier, and is not forgotten while the store is down", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(8)
+			one := func(_ *Config, src *source) { src.segments = 1 }
+			old := newRig(t, s, one)
+			batches := old.scanAll()
+			newRig(t, s, one).scanAllAcked()
+			batches[0].deliver(t)
+			_ = old.c.Flush(bg)
+			down := errors.New("test: throttled")
+			old.store.failOp = func(string) error { return down }
+			began := time.Now()
+			time.AfterFunc(10*time.Millisecond, func() { _ = batches[1].ack(bg, nil) })
+			require.ErrorIs(t, old.nextErr(time.Hour), down)
+			require.Equal(t, 10*time.Millisecond, time.Since(began))
+			old.store.failOp = nil
+			require.ErrorIs(t, old.nextErr(time.Hour), ErrSuperseded)
+			require.Equal(t, 10*time.Millisecond, time.Since(began))
+			old.end()
+		})
+	})
 }
 
 // readOn delivers a batch, which finds out that its segment is lost, and reads on.
