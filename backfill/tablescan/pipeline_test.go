@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -185,4 +187,65 @@ func TestTableAndStreamArriveWhateverDies(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An attempt that was superseded as it opened its segments takes them from the
+// newest: each is told what it is.
+func TestAttemptOvertakenAsItOpensItsSegments(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		table, mem := fill(t, "S", 30), checkpoint.NewMemory()
+		runner := func(store checkpoint.Store) *backfill.Runner[Page] {
+			scan, err := New(Config{Client: table.Dynamo(), Table: "t", Segments: 2, Limit: 2})
+			require.NoError(t, err)
+			c := committer(store)
+			r, err := backfill.New(backfill.BackfillOnly[Page](scan), backfill.Config{Committer: c, Mode: backfill.BackfillOnlyMode})
+			require.NoError(t, err)
+			t.Cleanup(func() {
+				ctx, cancel := context.WithCancel(context.Background())
+				cancel()
+				_, _ = r.Close(ctx), c.Close(ctx)
+			})
+			return r
+		}
+		end := func(r *backfill.Runner[Page]) error {
+			for {
+				_, ack, err := r.Read(context.Background())
+				switch {
+				case errors.Is(err, backfill.ErrFlush):
+				case err != nil:
+					return err
+				default:
+					_ = ack(context.Background(), nil)
+					time.Sleep(20 * time.Millisecond) // for saves to find out
+				}
+			}
+		}
+		newest := runner(mem)
+		older := runner(&overtaking{Store: mem, newer: func() {
+			_, ack, err := newest.Read(context.Background())
+			require.NoError(t, err)
+			require.NoError(t, ack(context.Background(), nil))
+		}})
+		_, _, err := older.Read(context.Background())
+		require.ErrorIs(t, err, backfill.ErrSuperseded, "before its first page")
+		err = end(newest)
+		require.ErrorIs(t, err, backfill.ErrDisplaced)
+		require.NotErrorIs(t, err, backfill.ErrSuperseded)
+		require.ErrorIs(t, end(runner(mem)), backfill.ErrEnd)
+	})
+}
+
+// overtaking is the store of a process that is paused before it claims its first
+// segment, while a newer one begins.
+type overtaking struct {
+	checkpoint.Store
+	once  sync.Once
+	newer func()
+}
+
+func (o *overtaking) Claim(ctx context.Context, key checkpoint.Key, owner string) (checkpoint.Checkpoint, error) {
+	if strings.Contains(key.Partition, "/segment/") {
+		o.once.Do(o.newer)
+	}
+	return o.Store.Claim(ctx, key, owner)
 }
