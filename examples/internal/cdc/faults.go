@@ -30,7 +30,8 @@ func (e *outputError) Unwrap() error { return e.err }
 func final(err error) bool {
 	for _, end := range []error{
 		errUnwritable,
-		checkpoint.ErrBadRow, checkpoint.ErrFenced, backfill.ErrPlan, backfill.ErrSuperseded, backfill.ErrAnchorLost, backfill.ErrNacked,
+		checkpoint.ErrBadRow, checkpoint.ErrFenced, backfill.ErrPlan, backfill.ErrSuperseded, backfill.ErrDisplaced,
+		backfill.ErrAnchorLost, backfill.ErrNacked,
 		backfill.ErrIncomplete, backfill.ErrStopped, backfill.ErrEnd,
 		tablescan.ErrTableGone, tablescan.ErrTableReplaced,
 		shards.ErrGap, streamreader.ErrStopped, streamreader.ErrStreamEnded, streamreader.ErrStreamGone, streamreader.ErrGivenUp, streamreader.ErrTerminal,
@@ -57,6 +58,8 @@ func (p *pipeline) explain(err error) error {
 		return invalidErr(err, "name another -checkpoint-table, which is created if it does not exist", "table %s cannot keep progress (%v)", p.o.CheckpointTable, err)
 	case errors.Is(err, dynamostore.ErrNoTable):
 		return invalidErr(err, "start again, and it is created anew: the pipeline then begins from the start", "checkpoint table %s is gone", p.o.CheckpointTable)
+	case errors.Is(err, backfill.ErrDisplaced):
+		return fmt.Errorf("an older process of pipeline %s took part of it on its way out: start this one again (%w)", p.o.Pipeline, err)
 	case errors.Is(err, checkpoint.ErrFenced), errors.Is(err, backfill.ErrSuperseded):
 		return fmt.Errorf("another process now runs pipeline %s, this one stops: run each pipeline once (%w)", p.o.Pipeline, err)
 	case errors.Is(err, backfill.ErrAnchorLost):
