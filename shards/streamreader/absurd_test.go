@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,7 +38,11 @@ func TestAbsurdPositionsAreRefused(t *testing.T) {
 				require.NoError(t, w.store.Save(t.Context(), cp))
 
 				r := w.start(nil)
-				<-r.done
+				select {
+				case <-r.done:
+				case <-time.After(time.Minute):
+					t.Fatal("the reader goes on")
+				}
 				require.ErrorIs(t, r.err, checkpoint.ErrBadRow)
 				require.ErrorContains(t, r.err, cp.Partition)
 				require.Less(t, len(r.err.Error()), 1000)
