@@ -38,7 +38,7 @@ import (
 const patches = "testdata/mutants"
 
 func main() {
-	only := flag.String("only", "", "run the mutants whose file name matches this regular expression")
+	only := flag.String("only", "", "run the mutants whose file name (or place, with -pure) matches this regular expression")
 	jobs := flag.Int("j", 1, "how many to run side by side, each in a copy of its own")
 	trust := flag.Bool("trust", false, "leave out the run without any mutant that sees the tests green")
 	verbose := flag.Bool("v", false, "show the output of each mutant's tests")

@@ -33,9 +33,13 @@ func runPure(ctx context.Context, packages []string, only string, jobs int) (boo
 		return false, err
 	}
 	defer remove()
+	wanted, err := regexp.Compile(only)
+	if err != nil {
+		return false, err
+	}
 	ok := true
 	for _, pkg := range packages {
-		survivors, err := purePackage(ctx, trees[0], pkg, only, jobs)
+		survivors, err := purePackage(ctx, trees[0], pkg, wanted, jobs)
 		if err != nil {
 			return false, err
 		}
@@ -44,7 +48,7 @@ func runPure(ctx context.Context, packages []string, only string, jobs int) (boo
 	return ok, nil
 }
 
-func purePackage(ctx context.Context, t *tree, pkg, only string, jobs int) (survivors int, err error) {
+func purePackage(ctx context.Context, t *tree, pkg string, wanted *regexp.Regexp, jobs int) (survivors int, err error) {
 	dir := filepath.Join(t.dir, filepath.FromSlash(pkg))
 	binary := filepath.Join(filepath.Dir(t.dir), filepath.Base(pkg)+".test")
 	sites, err := compileAll(ctx, t, dir, pkg, binary)
@@ -77,7 +81,7 @@ func purePackage(ctx context.Context, t *tree, pkg, only string, jobs int) (surv
 		})
 	}
 	for _, s := range sites {
-		if ctx.Err() == nil && strings.Contains(s.String(), only) {
+		if ctx.Err() == nil && wanted.MatchString(s.String()) {
 			next <- s
 		}
 	}
