@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ackgate/ackgate/checkpoint"
+	"github.com/ackgate/ackgate/shards"
 	"github.com/ackgate/ackgate/shards/streamtest"
 )
 
@@ -93,5 +94,40 @@ func TestAPageWithoutAnythingOwedIsProgress(t *testing.T) {
 		for name, row := range w.rows() {
 			require.NotEmpty(t, row.Position, name)
 		}
+	})
+}
+
+// A look-up of the checkpoints that fails is repeated. Taken for "there are none"
+// it would hide, for the life of the process, that a shard went unread.
+func TestALookUpThatFailsIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 33}, 1)
+		store := &flaky{Store: w.store}
+		w.store = store
+		w.begin(checkpoint.StartTrimHorizon)
+		w.put(5)
+		r := w.start(nil)
+		w.awaitAll(time.Minute, 1)
+		time.Sleep(10 * time.Second)
+		r.crash()
+		w.put(5)
+		w.rotate()
+		time.Sleep(26 * time.Hour)
+
+		store.down.Store(true)
+		r = w.start(nil)
+		time.Sleep(5 * time.Second)
+		store.down.Store(false)
+		w.await(5*time.Minute, "the gap is found", func() bool {
+			select {
+			case <-r.done:
+				return true
+			default:
+				return false
+			}
+		})
+		require.ErrorIs(t, r.err, shards.ErrGap)
+		require.Len(t, w.gaps, 1)
+		r.crash()
 	})
 }
