@@ -193,7 +193,7 @@ func TestStderrTellsNoSecret(t *testing.T) {
 		{"calls fail now and then", func(w *troubled, _ *streamtest.Service) {
 			w.set(some(4, "Scan", "GetRecords", "GetShardIterator"))
 		}, "changes"},
-		{"saves fail", func(w *troubled, _ *streamtest.Service) { w.set(failingSaves(4)) }, "saving the progress"},
+		{"saves fail", func(w *troubled, _ *streamtest.Service) { w.set(failingSaves(2)) }, "saving the progress"},
 		{"the scan is denied", func(w *troubled, _ *streamtest.Service) { w.set(all(denied, "Scan")) }, ""},
 		{"a row cannot be read", func(_ *troubled, s *streamtest.Service) { badRow(t, s, "p", "ackgate-checkpoints") }, ""},
 	} {
@@ -268,7 +268,7 @@ func TestLogsTellNoSecret(t *testing.T) {
 		ends    string // what Read must have failed with, in the end
 	}{
 		{"reads fail now and then", func(w *troubled, _ *streamtest.Service) {
-			w.set(some(3, "Scan", "GetRecords", "GetShardIterator", "DescribeStream"))
+			w.set(some(5, "Scan", "GetRecords", "GetShardIterator", "DescribeStream"))
 		}, "", ""},
 		{"saves fail for a while", func(w *troubled, _ *streamtest.Service) {
 			w.set(failingSaves(4))
