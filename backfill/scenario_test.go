@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,11 +50,15 @@ type scenario struct {
 	a       *attempt
 	named   []*handed
 	hookBad bool
-	log     []string
+
+	mu  sync.Mutex // the hook notes from its own goroutine
+	log []string
 }
 
 func (sc *scenario) run(t *testing.T, d *datadriven.TestData) string {
+	sc.mu.Lock()
 	sc.log = nil
+	sc.mu.Unlock()
 	switch d.Cmd {
 	case "world":
 		keys := 0
@@ -97,10 +102,14 @@ func (sc *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	if len(sc.log) == 0 {
 		return ""
 	}
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
 	return strings.Join(sc.log, "\n") + "\n"
 }
 
 func (sc *scenario) note(format string, args ...any) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
 	sc.log = append(sc.log, fmt.Sprintf(format, args...))
 }
 
