@@ -23,6 +23,7 @@ type unlisting struct {
 	StreamsClient
 	hidden   string
 	throttle atomic.Int32
+	unknown  atomic.Int32 // answers that say so of any shard
 }
 
 func (u *unlisting) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput, opts ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
@@ -44,6 +45,9 @@ func (u *unlisting) DescribeStream(ctx context.Context, in *dynamodbstreams.Desc
 func (u *unlisting) GetShardIterator(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput, opts ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error) {
 	if aws.ToString(in.ShardId) == u.hidden && u.throttle.Add(-1) >= 0 {
 		return nil, &types.LimitExceededException{}
+	}
+	if u.unknown.Add(-1) >= 0 {
+		return nil, &types.ResourceNotFoundException{}
 	}
 	return u.StreamsClient.GetShardIterator(ctx, in, opts...)
 }
@@ -98,7 +102,7 @@ func TestAPageWithoutAnythingOwedIsProgress(t *testing.T) {
 }
 
 // A look-up of the checkpoints that fails is repeated. Taken for "there are none"
-// it would hide, for the life of the process, that a shard went unread.
+// it would hide, for the life of the process, that the stream is another one.
 func TestALookUpThatFailsIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, streamtest.Config{Seed: 33}, 1)
@@ -110,9 +114,10 @@ func TestALookUpThatFailsIsRepeated(t *testing.T) {
 		w.awaitAll(time.Minute, 1)
 		time.Sleep(10 * time.Second)
 		r.crash()
-		w.put(5)
-		w.rotate()
-		time.Sleep(26 * time.Hour)
+		require.NoError(t, w.service.DisableStream(table))
+		_, err := w.service.EnableStream(table)
+		require.NoError(t, err)
+		w.origin.Source = "" // only the rows tell that there was another stream
 
 		store.down.Store(true)
 		r = w.start(nil)
@@ -129,5 +134,41 @@ func TestALookUpThatFailsIsRepeated(t *testing.T) {
 		require.ErrorIs(t, r.err, shards.ErrGap)
 		require.Len(t, w.gaps, 1)
 		r.crash()
+	})
+}
+
+// What was only just listed may be unknown where the next call lands.
+func TestAShardUnknownForAMomentIsNotGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 34}, 1)
+		w.begin(checkpoint.StartTrimHorizon)
+		w.put(10)
+		r := w.start(nil, func(c *Config) {
+			u := &unlisting{StreamsClient: c.Client}
+			u.unknown.Store(goneAfter - 1)
+			c.Client = u
+		})
+		w.awaitAll(5*time.Minute, 1)
+		require.Empty(t, w.gaps)
+		r.drain()
+	})
+}
+
+// A first discovery that takes long does not leave out what was written
+// meanwhile: after a minute no shard starts at its end any more.
+func TestASlowFirstDiscoveryLeavesNothingOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 35}, 2)
+		w.put(10)
+		time.Sleep(5 * time.Second)
+		w.begin(checkpoint.StartLatest)
+		w.service.SetFaults(map[string]streamtest.FaultRates{"DescribeStream": {Internal: 1}})
+		r := w.start(nil)
+		time.Sleep(2 * time.Minute)
+		w.put(10)
+		w.service.SetFaults(nil)
+		w.awaitAll(5*time.Minute, 2)
+		r.drain()
+		require.NotContains(t, w.asked(), "LATEST")
 	})
 }
