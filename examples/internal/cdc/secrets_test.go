@@ -193,7 +193,7 @@ func TestStderrTellsNoSecret(t *testing.T) {
 		{"calls fail now and then", func(w *troubled, _ *streamtest.Service) {
 			w.set(some(4, "Scan", "GetRecords", "GetShardIterator"))
 		}, "changes"},
-		{"saves fail", func(w *troubled, _ *streamtest.Service) { w.set(failingSaves(2)) }, "saving the progress"},
+		{"saves fail", func(w *troubled, _ *streamtest.Service) { w.set(failingSaves(5)) }, "saving the progress"},
 		{"the scan is denied", func(w *troubled, _ *streamtest.Service) { w.set(all(denied, "Scan")) }, ""},
 		{"a row cannot be read", func(_ *troubled, s *streamtest.Service) { badRow(t, s, "p", "ackgate-checkpoints") }, ""},
 	} {
