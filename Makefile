@@ -5,7 +5,7 @@ FUZZTIME ?= 3s
 SEEDS    ?= 1000
 MINUTES  ?= 5
 
-.PHONY: demo test check fmt vet staticcheck race arch32 fuzz snippets readme integration sim mutants model soak sim-shards sim-backfill bench spec
+.PHONY: demo test check fmt vet staticcheck race arch32 fuzz snippets readme integration sim mutants model soak sim-shards sim-backfill vuln bench spec
 
 demo: ## kill a real pipeline again and again and count what was lost
 	@cd examples && $(GO) run ./quickstart
@@ -68,6 +68,10 @@ sim-shards: ## weeks of rotation, faults and crashes in virtual time
 
 sim-backfill: ## pipelines that crash at every store operation
 	@$(GO) run ./backfill/internal/simbackfill
+
+vuln: ## known vulnerabilities; asks vuln.go.dev, or the OSV folder VULNDB
+	@$(GO) -C tools build -o ../bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	@for m in . examples; do (cd $$m && $(CURDIR)/bin/govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...) || exit 1; done
 
 bench: bench-tracker bench-checkpoint bench-shards bench-backfill bench-lambdaids ## everything below, one after another
 
