@@ -388,8 +388,9 @@ func (o *oracle) closeGap(l *lane, at int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if l.gapped >= 0 {
+		// Until something behind it has arrived: a crash before that resumes at
+		// what is retained then.
 		o.excuseLocked(l, l.gapped, min(gone[l.id], at, l.until))
-		l.gapped = -1
 	}
 }
 

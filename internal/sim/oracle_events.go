@@ -12,7 +12,7 @@ import (
 
 // handed checks a batch as it is handed out.
 func (o *oracle) handed(a *attempt, h *handout) {
-	if h.shard != nil && h.shard.gapped >= 0 {
+	if h.shard != nil && h.shard.gapped >= 0 && h.changes[0].index >= h.shard.gapped { // not one redelivered
 		o.closeGap(h.shard, h.changes[0].index)
 	}
 	o.mu.Lock()
@@ -106,6 +106,9 @@ func (o *oracle) acked(a *attempt, h *handout) {
 	for _, c := range h.changes {
 		if !h.scan {
 			c.acked = true
+			if c.index >= c.shard.gapped {
+				c.shard.gapped = -1
+			}
 		} else if a.run.Generation == o.generation {
 			o.scanned[c.key] = max(o.scanned[c.key], c.version)
 		}

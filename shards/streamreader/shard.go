@@ -32,10 +32,11 @@ type shard struct {
 	last       shards.SequenceNumber // last read in this run
 	lastTime   time.Time             // creation time of the record at last, or at checkpoint
 	trimmed    bool
+	ageing     bool       // closed, and started without a position: see overdue
 	hole       shards.Gap // reported last, until the read behind it
 	positioned bool
 	openedAt   time.Time // its children's records are younger, even if it has none
-	counted    bool // its iterator is counted in Reader.pending
+	counted    bool      // its iterator is counted in Reader.pending
 	gone       int
 	iterator   string
 	asked      time.Time // when the iterator was asked for
@@ -161,6 +162,10 @@ func (s *shard) step(ctx context.Context) (end bool, err error) {
 	// caller likes.
 	s.iterator, s.asked = aws.ToString(out.NextShardIterator), s.r.cfg.Now()
 	if p.read > 0 || s.iterator == "" {
+		if err := s.overdue(); err != nil {
+			return false, err
+		}
+		s.ageing = false
 		if err := s.widen(p.first, p.firstTime); err != nil {
 			return false, err
 		}
@@ -218,10 +223,9 @@ func (s *shard) fetch(ctx context.Context) (shards.Op, *dynamodbstreams.GetRecor
 func (s *shard) position(ctx context.Context) error {
 	start := shards.Resolve(s.evidence())
 	if start.Kind == shards.TrimHorizon && !s.trimmed && !s.positioned {
-		if since := s.r.owedSince(s.id); shards.Overdue(s.r.isClosed(s.id), since, s.r.cfg.Now(), s.r.cfg.Retention) {
-			if err := s.r.gap(shards.Gap{Shard: s.id, AfterTime: since}); err != nil {
-				return ours(err)
-			}
+		s.ageing = s.r.isClosed(s.id)
+		if err := s.overdue(); err != nil {
+			return ours(err)
 		}
 	}
 	if !s.positioned {
@@ -252,6 +256,18 @@ func (s *shard) position(ctx context.Context) error {
 	s.iterator, s.asked, s.start = *out.ShardIterator, asked, start
 	s.count()
 	return nil
+}
+
+// overdue reports, once, what a closed shard without a position may have lost. It is
+// asked at its start and again when its first page is there: back-pressure may
+// lie in between, and the horizon moves on.
+func (s *shard) overdue() error {
+	since := s.r.owedSince(s.id)
+	if !s.ageing || !shards.Overdue(true, since, s.r.cfg.Now(), s.r.cfg.Retention) {
+		return nil
+	}
+	s.ageing = false
+	return s.r.gap(shards.Gap{Shard: s.id, AfterTime: since})
 }
 
 func (s *shard) evidence() shards.Evidence {
