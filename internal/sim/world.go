@@ -257,6 +257,9 @@ func (w *world) finish() {
 		z.kill()
 	}
 	w.stop(0, (*attempt).kill)
+	for _, a := range w.all {
+		a.kill() // who still drains could claim something back
+	}
 	w.store.Settle()
 	last := w.start(w.script.calm())
 	for range 240 {
