@@ -54,7 +54,7 @@ sim: ## a whole deployment in virtual time: SEEDS worlds
 	@$(GO) run ./internal/simulate -seeds $(SEEDS)
 
 mutants: ## known faults put in one at a time, and what catches each
-	@$(GO) run ./tools/mutants
+	@$(GO) run ./tools/mutants -j 2
 
 model: ## the commit protocol and the handoff, searched exhaustively by spin
 	@model/check.sh
