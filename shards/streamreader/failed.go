@@ -69,13 +69,18 @@ func (s *shard) leap(ctx context.Context, pos shards.SequenceNumber) error {
 	return nil
 }
 
-// widen reports the last gap again if it is wider than was said: the horizon moves
-// on until the read behind it succeeds, which back-pressure may hold up. first is
-// what the read found, zero if nothing is left.
+// widen reports the last gap again if it is wider than was said, or its other end
+// was not known: the horizon moves on until the read behind it succeeds, which
+// back-pressure may hold up. first is what the read found, zero if nothing is left.
 func (s *shard) widen(first shards.SequenceNumber, at time.Time) error {
 	g := s.hole
 	s.hole = shards.Gap{}
-	if g.Before.IsZero() || !first.IsZero() && first.Compare(g.Before) <= 0 {
+	switch {
+	case g.After.IsZero(): // no gap
+		return nil
+	case g.Before.IsZero() && first.IsZero(): // said so
+		return nil
+	case !g.Before.IsZero() && !first.IsZero() && first.Compare(g.Before) <= 0:
 		return nil
 	}
 	g.Before, g.BeforeTime = first, at

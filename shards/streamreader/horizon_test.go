@@ -2,6 +2,7 @@ package streamreader
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -64,6 +65,42 @@ func TestS4_HorizonMovesAfterTheReport(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Where the look for a gap's other end failed, the read behind the gap tells it.
+func TestS4_AnEndThatWasNotFoundIsReportedByTheRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 1}, 1)
+		w.begin(checkpoint.StartTrimHorizon)
+		w.put(1)
+		r := w.start(nil)
+		w.awaitAll(time.Minute, 1)
+		r.drain()
+		for range 3 {
+			time.Sleep(time.Minute)
+			w.put(1)
+		}
+		require.NoError(t, w.service.Trim(table, 90*time.Second))
+		asked := 0
+		r = w.start(nil, func(c *Config) {
+			c.Gap = ContinueOn
+			c.Client.(*client).before = func(op string) error {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if op == "GetShardIterator" && len(w.gaps) == 0 {
+					if asked++; asked == 2 { // the first was the shard's own
+						return errors.New("cut")
+					}
+				}
+				return nil
+			}
+		})
+		time.Sleep(time.Minute)
+		r.crash()
+		require.Len(t, w.gaps, 2, "%v", w.gaps)
+		require.True(t, w.gaps[0].Before.IsZero(), "%v", w.gaps)
+		require.Equal(t, w.service.Shards(table)[0].First, w.gaps[1].Before.String(), "%v", w.gaps)
+	})
 }
 
 // A closed shard of which nothing is left says nothing of its children's age:
