@@ -29,8 +29,8 @@ func (b Backoff) validate() error {
 	return nil
 }
 
-// pause is the wait before attempt n+1, after n failures, n from 1.
-func (b Backoff) pause(n int) time.Duration {
+// Pause is the wait before attempt n+1, after n failures, n from 1.
+func (b Backoff) Pause(n int) time.Duration {
 	d := b.Min
 	for i := 1; i < n && d < b.Max; i++ {
 		d *= 2
@@ -48,5 +48,5 @@ type retry struct {
 
 func (r *retry) failed(now time.Time, b Backoff) {
 	r.n++
-	r.at = now.Add(b.pause(r.n))
+	r.at = now.Add(b.Pause(r.n))
 }

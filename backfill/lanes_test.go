@@ -208,7 +208,7 @@ func TestBackoffBounds(t *testing.T) {
 		}
 		seen := map[time.Duration]bool{}
 		for range 50 {
-			d := b.pause(n)
+			d := b.Pause(n)
 			require.LessOrEqual(t, d, full, fmt.Sprint(n))
 			require.GreaterOrEqual(t, d, full/2, fmt.Sprint(n))
 			seen[d] = true

@@ -236,7 +236,7 @@ func (d *Redelivering[B]) failed(ctx context.Context, it *item[B], err error) er
 		}
 		err = fmt.Errorf("backfill: the dead letter failed: %w (of: %w)", derr, err)
 	}
-	pause := d.cfg.Backoff.pause(it.attempts)
+	pause := d.cfg.Backoff.Pause(it.attempts)
 	d.mu.Lock()
 	if d.over {
 		d.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -187,7 +186,7 @@ func (a *attempt) request(seg *segment) (*dynamodb.ScanOutput, error) {
 		if a.cfg.OnRetry != nil {
 			a.cfg.OnRetry(seg.i, err, n)
 		}
-		if err := sleep(a.ctx, pause(a.cfg.Retry, n)); err != nil {
+		if err := sleep(a.ctx, a.cfg.Retry.Pause(n)); err != nil {
 			return nil, err
 		}
 	}
@@ -222,15 +221,4 @@ func (a *attempt) recheck() error {
 		return a.ctx.Err() // asked again at the end of the scan at the latest
 	}
 	return a.identify(out.Table)
-}
-
-// pause is the wait after n failures, n from 1: doubled from Min to Max, less up
-// to half of it by chance.
-func pause(b backfill.Backoff, n int) time.Duration {
-	d := b.Min
-	for i := 1; i < n && d < b.Max; i++ {
-		d *= 2
-	}
-	d = min(d, b.Max)
-	return d - time.Duration(rand.Int64N(int64(d)/2+1))
 }

@@ -89,7 +89,7 @@ func (s *Scanner) describe(ctx context.Context) (*dynamodb.DescribeTableOutput, 
 			return nil, fmt.Errorf("tablescan: describe table %q: %w", s.cfg.Table, err)
 		}
 		s.cfg.Log.Debug("tablescan: the table will be described again", "table", s.cfg.Table, "attempt", n, "err", err)
-		if err := sleep(ctx, pause(s.cfg.Retry, n)); err != nil {
+		if err := sleep(ctx, s.cfg.Retry.Pause(n)); err != nil {
 			return nil, err
 		}
 	}
