@@ -176,12 +176,8 @@ func (p *parser) sum() (term, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range [2]term{a, b} {
-		if l, ok := o.(plain); ok {
-			if err := onlyTypes(t.text, l.o, "N"); err != nil {
-				return nil, err
-			}
-		}
+	if err := onlyPlain(t.text, "N", a, b); err != nil {
+		return nil, err
 	}
 	return sum{a, b, t.text == "-"}, nil
 }
@@ -258,12 +254,8 @@ func (p *parser) term() (term, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, o := range [2]term{a, b} {
-			if l, ok := o.(plain); ok {
-				if err := onlyTypes(t.text, l.o, "L"); err != nil {
-					return nil, err
-				}
-			}
+		if err := onlyPlain(t.text, "L", a, b); err != nil {
+			return nil, err
 		}
 		return listAppend{a, b}, nil
 	}
@@ -323,4 +315,17 @@ func (t listAppend) value(item value.Item) (value.Value, error) {
 		return nil, errOperandType
 	}
 	return &types.AttributeValueMemberL{Value: slices.Concat(x.Value, y.Value)}, nil
+}
+
+// onlyPlain refuses those of an operation's terms whose type is known before
+// anything is evaluated, and wrong.
+func onlyPlain(operation, kind string, terms ...term) error {
+	for _, t := range terms {
+		if l, ok := t.(plain); ok {
+			if err := onlyTypes(operation, l.o, kind); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
