@@ -103,21 +103,27 @@ func TestS4_AnEndThatWasNotFoundIsReportedByTheRead(t *testing.T) {
 	})
 }
 
+// worldOfAnEmptyParent is a shard and its child, both closed and never read: the
+// parent's record is gone, the parent and the child's record are about to go.
+func worldOfAnEmptyParent(t *testing.T) *world {
+	w := newWorld(t, streamtest.Config{Seed: 1}, 1)
+	w.begin(checkpoint.StartTrimHorizon)
+	w.put(1)
+	time.Sleep(4 * time.Hour)
+	w.rotate()
+	time.Sleep(time.Minute)
+	w.put(1) // version 2, in the child
+	time.Sleep(time.Hour)
+	w.rotate()
+	time.Sleep(23*time.Hour - time.Minute - 30*time.Second)
+	return w
+}
+
 // A closed shard of which nothing is left says nothing of its children's age:
 // what they lose while they wait for their turn is reported.
 func TestS4_ChildOfShardThatWasTrimmedEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, streamtest.Config{Seed: 1}, 1)
-		w.begin(checkpoint.StartTrimHorizon)
-		w.put(1)
-		time.Sleep(4 * time.Hour)
-		w.rotate()
-		time.Sleep(time.Minute)
-		w.put(1) // version 2, in the child
-		time.Sleep(time.Hour)
-		w.rotate()
-		// The parent's record is gone, the parent and the child's are about to go.
-		time.Sleep(23*time.Hour - time.Minute - 30*time.Second)
+		w := worldOfAnEmptyParent(t)
 		first := w.service.Shards(table)[0].ID
 		r := w.start(nil, func(c *Config) {
 			c.Gap = ContinueOn
@@ -150,16 +156,7 @@ func TestS4_ChildOfShardThatWasTrimmedEmpty(t *testing.T) {
 // may be, not when it was completed.
 func TestS4_RowOfShardThatWasTrimmedEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, streamtest.Config{Seed: 1}, 1)
-		w.begin(checkpoint.StartTrimHorizon)
-		w.put(1)
-		time.Sleep(4 * time.Hour)
-		w.rotate()
-		time.Sleep(time.Minute)
-		w.put(1) // version 2, in the child
-		time.Sleep(time.Hour)
-		w.rotate()
-		time.Sleep(23*time.Hour - time.Minute - 30*time.Second)
+		w := worldOfAnEmptyParent(t)
 		// The parent is found empty; the child is handed out, and the process dies.
 		r := w.start(func(Batch, func(context.Context, error) error) {}, func(c *Config) { c.Gap = ContinueOn })
 		time.Sleep(20 * time.Second)
