@@ -7,7 +7,6 @@ type Shard struct {
 	ID      string
 	Parents []string // none: a root. DynamoDB names one at most
 	Closed  bool     // it will get no more records
-	First   SequenceNumber
 	Last    SequenceNumber
 }
 
@@ -50,6 +49,7 @@ type Lineage struct {
 	prior uint64  // number of the full listing before that
 	count [trimmed + 1]int
 	odd   int // contradictions
+	page  []*node
 }
 
 type node struct {
@@ -80,6 +80,7 @@ func (l *Lineage) Observe(page ...Shard) int {
 	added := 0
 	for _, s := range page {
 		n := l.node(s.ID)
+		l.page = append(l.page, n)
 		if !n.listed {
 			n.listed, n.first = true, l.pass
 			added++
@@ -94,9 +95,11 @@ func (l *Lineage) Observe(page ...Shard) int {
 		}
 	}
 	// Only now: a parent may stand behind its child on the same page.
-	for _, s := range page {
-		l.release(l.nodes[s.ID])
+	for _, n := range l.page {
+		l.release(n)
 	}
+	clear(l.page)
+	l.page = l.page[:0]
 	return added
 }
 
@@ -205,17 +208,14 @@ func (l *Lineage) drop(n *node) {
 // link makes parent a parent of n. Parents only ever add up: a page that
 // leaves one out releases nothing.
 func (l *Lineage) link(n *node, parent string) {
-	if parent == "" {
+	if parent == "" || slices.ContainsFunc(n.parents, func(p *node) bool { return p.id == parent }) {
 		return
 	}
 	p := l.nodes[parent]
-	if p != nil && slices.Contains(n.parents, p) {
-		return
-	}
 	if n.state != waiting && p == nil {
 		return // released already: a parent that is gone and forgotten
 	}
-	if parent == n.id || p != nil && p.descendsFrom(n) {
+	if parent == n.id || p != nil && len(n.children) > 0 && p.descendsFrom(n) {
 		l.odd++
 		return
 	}

@@ -154,18 +154,20 @@ func (r *Reader) list(ctx context.Context) (added int, status types.StreamStatus
 // observe takes in one page, and starts what became ready.
 func (r *Reader) observe(page []types.Shard, created time.Time) int {
 	list := make([]shards.Shard, 0, len(page))
-	for _, sh := range page {
+	parents := make([]string, len(page))
+	for i, sh := range page {
 		if aws.ToString(sh.ShardId) == "" {
 			continue
 		}
 		s := shards.Shard{ID: *sh.ShardId}
 		if p := aws.ToString(sh.ParentShardId); p != "" {
-			s.Parents = []string{p}
+			parents[i] = p
+			s.Parents = parents[i : i+1 : i+1]
 		}
 		if rng := sh.SequenceNumberRange; rng != nil {
-			s.Closed = rng.EndingSequenceNumber != nil
-			s.First, _ = shards.ParseSequenceNumber(aws.ToString(rng.StartingSequenceNumber))
-			s.Last, _ = shards.ParseSequenceNumber(aws.ToString(rng.EndingSequenceNumber))
+			if s.Closed = rng.EndingSequenceNumber != nil; s.Closed {
+				s.Last, _ = shards.ParseSequenceNumber(*rng.EndingSequenceNumber)
+			}
 		}
 		list = append(list, s)
 	}

@@ -99,6 +99,11 @@ func (s *Service) listShards(st *stream, in *dynamodbstreams.DescribeStreamInput
 			return nil
 		}
 	}
+	// One allocation for the texts of a page: listings of tens of thousands of
+	// shards are what simulations spend their time on.
+	room := min(limit, len(st.shards)-from)
+	texts := make([]shardTexts, room)
+	d.Shards = make([]streams.Shard, 0, room)
 	last := ""
 	for taken := 0; from < len(st.shards); from++ {
 		sh := st.shards[from]
@@ -110,21 +115,22 @@ func (s *Service) listShards(st *stream, in *dynamodbstreams.DescribeStreamInput
 			return nil
 		}
 		last = sh.id
-		if v, ok := s.listed(st, sh, now); ok {
+		if v, ok := s.listed(sh, &texts[taken-1], now); ok {
 			d.Shards = append(d.Shards, v)
 		}
 	}
 	return nil
 }
 
+// shardTexts is what a listed shard's pointers point at.
+type shardTexts struct {
+	id, parent, start, end string
+	numbers                streams.SequenceNumberRange
+}
+
 // listed shows a shard as this listing sees it: not at all, still open, or as it is.
-func (s *Service) listed(st *stream, sh *shard, now time.Time) (streams.Shard, bool) {
-	// One allocation a shard: listings of tens of thousands are what simulations
-	// spend their time on.
-	box := &struct {
-		id, parent, start, end string
-		numbers                streams.SequenceNumberRange
-	}{id: sh.id, parent: sh.parent, start: sh.startText, end: sh.endText}
+func (s *Service) listed(sh *shard, box *shardTexts, now time.Time) (streams.Shard, bool) {
+	box.id, box.parent, box.start, box.end = sh.id, sh.parent, sh.startText, sh.endText
 	box.numbers.StartingSequenceNumber = &box.start
 	v := streams.Shard{ShardId: &box.id, SequenceNumberRange: &box.numbers}
 	if sh.parent != "" {

@@ -30,21 +30,21 @@ func (q sequence) less(r sequence) bool {
 }
 
 func parseSequence(s string) (sequence, error) {
-	bad := fmt.Errorf("not a sequence number: %q", s)
+	bad := func() (sequence, error) { return sequence{}, fmt.Errorf("not a sequence number: %q", s) }
 	trimmed := strings.TrimLeft(s, "0")
 	if trimmed == "" || len(trimmed) > 39 {
-		return sequence{}, bad
+		return bad()
 	}
 	var q sequence
 	var err error
 	if cut := len(trimmed) - 19; cut > 0 {
 		if q.hi, err = strconv.ParseUint(trimmed[:cut], 10, 64); err != nil {
-			return sequence{}, bad
+			return bad()
 		}
 		trimmed = trimmed[cut:]
 	}
 	if q.lo, err = strconv.ParseUint(trimmed, 10, 64); err != nil {
-		return sequence{}, bad
+		return bad()
 	}
 	return q, nil
 }

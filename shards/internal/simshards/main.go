@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,12 +22,19 @@ func main() {
 	days := flag.Int("days", 30, "virtual days")
 	seed := flag.Uint64("seed", 1, "decides everything that is left to chance")
 	idle := flag.Duration("idle", 10*time.Minute, "poll of an idle shard")
+	cpu := flag.String("cpuprofile", "", "file to write a CPU profile to")
 	flag.Parse()
 	cfg := sim.Config{Seed: *seed, Shards: *shards, Duration: time.Duration(*days) * 24 * time.Hour, IdlePoll: *idle, Reshape: true}
+	stop, err := profile(*cpu)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sim:", err)
+		os.Exit(2)
+	}
 	began := time.Now()
 	tests := []testing.InternalTest{{Name: "sim", F: func(t *testing.T) {
 		var report sim.Report
 		synctest.Test(t, func(*testing.T) { report = sim.Run(cfg) })
+		stop()
 		fmt.Printf("sim: %s real-time %v\n", report.Details(), time.Since(began).Round(100*time.Millisecond))
 		fmt.Println(report.Line(cfg))
 		if report.Bad() {
@@ -36,4 +44,22 @@ func main() {
 		os.Exit(0) // before the test's own verdict
 	}}}
 	testing.Main(func(string, string) (bool, error) { return true, nil }, tests, nil, nil)
+}
+
+// profile starts a CPU profile, if one was asked for.
+func profile(file string) (stop func(), _ error) {
+	if file == "" {
+		return func() {}, nil
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = f.Close()
+	}, nil
 }
