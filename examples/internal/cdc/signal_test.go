@@ -3,13 +3,17 @@
 package cdc
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ackgate/ackgate/examples/internal/jsonl"
 )
@@ -63,12 +67,13 @@ func TestSignalDrains(t *testing.T) {
 	}
 }
 
-// TestSignalsWithAStuckOutput: the output is a pipe that nobody reads on. The
-// drain then ends at its deadline with success, or at once on a second signal;
-// and the row says nothing that was not written.
+// TestSignalsWithAStuckOutput: the output is a pipe that is full and that nobody
+// reads. The drain then ends at its deadline with success, or at once on a second
+// signal; and no row says anything, since nothing was written.
 func TestSignalsWithAStuckOutput(t *testing.T) {
 	awsEnv(t)
-	_, url := serve(t, 3000)
+	s, url := serve(t, 300)
+	waits := regexp.MustCompile(`[1-9][0-9]* batches in flight`)
 	for _, tc := range []struct {
 		name    string
 		drain   string
@@ -79,20 +84,9 @@ func TestSignalsWithAStuckOutput(t *testing.T) {
 		{"a second signal exits at once", "10m", 2, exitInterrupt},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			pipe := filepath.Join(t.TempDir(), "pipe")
-			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			reader, err := os.OpenFile(pipe, os.O_RDWR, 0) // keeps it open, and reads one byte only
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer reader.Close()
-			p := launch(t, "-table", "orders", "-pipeline", tc.name, "-endpoint", url, "-out", pipe, "-drain-timeout", tc.drain,
-				"-segments", "16", "-page-size", "10") // enough pages to fill the queue before the output
-			if _, err := reader.Read(make([]byte, 1)); err != nil {
-				t.Fatal(err)
-			}
+			p := launch(t, "-table", "orders", "-pipeline", tc.name, "-endpoint", url, "-out", fullPipe(t), "-drain-timeout", tc.drain,
+				"-page-size", "10", "-commit-interval", "1ms", "-progress", "100ms")
+			p.until(t, "a batch in flight", func() bool { return waits.MatchString(p.said()) })
 			for i := range tc.signals {
 				p.signal(t, syscall.SIGTERM)
 				if i == 0 {
@@ -105,4 +99,36 @@ func TestSignalsWithAStuckOutput(t *testing.T) {
 			}
 		})
 	}
+	rows := s.Items("ackgate-checkpoints")
+	if len(rows) == 0 {
+		t.Error("no pipeline began")
+	}
+	for _, row := range rows {
+		if name := row["partition"].(*types.AttributeValueMemberS).Value; strings.Contains(name, "/segment/") && row["position"] != nil {
+			t.Errorf("%s is at %v, and nothing was written", name, row["position"])
+		}
+	}
+}
+
+// fullPipe is the path of a named pipe that takes not one byte.
+func fullPipe(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := syscall.Open(path, syscall.O_RDWR|syscall.O_NONBLOCK, 0) // its own reader, so that it never breaks
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(pipe) })
+	for size := 4096; size > 0; size /= 2 {
+		for err = nil; err == nil || errors.Is(err, syscall.EINTR); {
+			_, err = syscall.Write(pipe, make([]byte, size))
+		}
+		if !errors.Is(err, syscall.EAGAIN) {
+			t.Fatal(err)
+		}
+	}
+	return path
 }
