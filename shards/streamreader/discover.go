@@ -118,9 +118,6 @@ func (r *Reader) list(ctx context.Context) (added int, status types.StreamStatus
 		if ctx.Err() != nil {
 			return added, "", ctx.Err()
 		}
-		if err == nil && out.StreamDescription == nil {
-			err = errors.New("the answer has no description")
-		}
 		if err == nil {
 			if next := out.StreamDescription.LastEvaluatedShardId; next != nil && cursor != nil && *next == *cursor {
 				err = errors.New("the answer does not move on from shard " + *next)

@@ -144,21 +144,3 @@ func (s *shard) vanished(ctx context.Context) (end bool, _ error) {
 	s.count()
 	return true, nil
 }
-
-func describeStream(c StreamsClient) func(context.Context, *dynamodbstreams.DescribeStreamInput) (*dynamodbstreams.DescribeStreamOutput, error) {
-	return func(ctx context.Context, in *dynamodbstreams.DescribeStreamInput) (*dynamodbstreams.DescribeStreamOutput, error) {
-		return c.DescribeStream(ctx, in)
-	}
-}
-
-func getShardIterator(c StreamsClient) func(context.Context, *dynamodbstreams.GetShardIteratorInput) (*dynamodbstreams.GetShardIteratorOutput, error) {
-	return func(ctx context.Context, in *dynamodbstreams.GetShardIteratorInput) (*dynamodbstreams.GetShardIteratorOutput, error) {
-		return c.GetShardIterator(ctx, in)
-	}
-}
-
-func getRecords(c StreamsClient) func(context.Context, *dynamodbstreams.GetRecordsInput) (*dynamodbstreams.GetRecordsOutput, error) {
-	return func(ctx context.Context, in *dynamodbstreams.GetRecordsInput) (*dynamodbstreams.GetRecordsOutput, error) {
-		return c.GetRecords(ctx, in)
-	}
-}

@@ -244,9 +244,6 @@ func (s *shard) position(ctx context.Context) error {
 	}
 	asked := s.r.cfg.Now()
 	out, err := call(ctx, s.r, getShardIterator(s.r.cfg.Client), in)
-	if err == nil && aws.ToString(out.ShardIterator) == "" {
-		err = errors.New("the answer has no iterator")
-	}
 	if err != nil {
 		if s.fresh && start.Kind != shards.Latest {
 			s.count()
