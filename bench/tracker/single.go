@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -26,8 +27,14 @@ var picks = func() (p [1 << 16]uint16) {
 // ackOut is a peer's receipt on its way to whoever delivers.
 var ackOut func() *uint64
 
-// single: one goroutine, one partition.
+// single: one goroutine, one partition, one processor. What a tracker leaves
+// behind for the collector, and the goroutines it starts, are its costs too:
+// more processors would do that work beside it, unseen, as long as they are
+// idle. The ratios with all processors are printed last.
 func single(s *report.Suite) {
+	processors := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(processors)
+
 	s.Add("floor", benchFloor)
 
 	s.Add("inorder", benchInOrder)
@@ -43,6 +50,10 @@ func single(s *report.Suite) {
 	s.Add("window1024-heap", benchWindowHeap)
 
 	s.Add("batch64", benchBatch64)
+
+	s.Add("inorder-spread", spread(processors, benchInOrder))
+	s.Add("inorder-capped-spread", spread(processors, benchInOrderCapped))
+	s.Add("inorder-uncapped-spread", spread(processors, benchInOrderUncapped))
 	s.Run()
 
 	s.AtMost("inorder/floor", s.Ratio("inorder/floor", "inorder", "floor"), 1.5)
@@ -54,6 +65,17 @@ func single(s *report.Suite) {
 	s.AtLeast("uncapped/window1024", s.Ratio("uncapped/window1024", "window1024-uncapped", "window1024"), 2.5)
 	s.Ratio("heap/inorder", "inorder-heap", "inorder")
 	s.Ratio("heap/window1024", "window1024-heap", "window1024")
+	s.Ratio("capped/inorder-spread", "inorder-capped-spread", "inorder-spread")
+	s.Ratio("uncapped/inorder-spread", "inorder-uncapped-spread", "inorder-spread")
+}
+
+// spread runs f with as many processors as given.
+func spread(processors int, f func(*testing.B)) func(*testing.B) {
+	return func(b *testing.B) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		b.ResetTimer()
+		f(b)
+	}
 }
 
 func benchFloor(b *testing.B) {
