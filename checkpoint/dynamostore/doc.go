@@ -47,6 +47,9 @@
 //   - Save makes exactly one request: the Committer repeats a failed save with
 //     its own backoff, and the SDK's retries would multiply with it. All other
 //     calls use the client's own retries.
+//   - An answer that did not arrive whole is an error that the client repeats,
+//     and never a row that is not there: the SDK itself takes a lost body for an
+//     empty answer.
 //
 // # Non-guarantees
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ackgate/ackgate/checkpoint"
+	"github.com/ackgate/ackgate/internal/whole"
 )
 
 // Begin creates the pipeline's origin if there is none, and returns the one that
@@ -28,7 +29,7 @@ func (s *Store) Begin(ctx context.Context, pipeline string, o checkpoint.Origin)
 	if standing, ok, err := s.origin(ctx, pipeline); ok || err != nil {
 		return standing, false, err
 	}
-	_, err = s.client.UpdateItem(ctx, in)
+	_, err = s.client.UpdateItem(ctx, in, whole.Call)
 	if _, ok := refused(err); ok {
 		standing, ok, err := s.origin(ctx, pipeline)
 		if err == nil && !ok {

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ackgate/ackgate/checkpoint"
+	"github.com/ackgate/ackgate/internal/whole"
 )
 
 // Client is the part of *dynamodb.Client that a Store calls: all of it, and
@@ -61,7 +62,7 @@ func (s *Store) Claim(ctx context.Context, key checkpoint.Key, owner string) (ch
 	if err := key.Validate(); err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
-	out, err := s.client.UpdateItem(ctx, claimInput(s.table, key, owner))
+	out, err := s.client.UpdateItem(ctx, claimInput(s.table, key, owner), whole.Call)
 	if _, ok := refused(err); ok {
 		return checkpoint.Checkpoint{}, fmt.Errorf("%w: %s: it has an attribute %s, so a later version wrote it; upgrade this program", checkpoint.ErrBadRow, key, attrSchema)
 	}
@@ -77,7 +78,7 @@ func (s *Store) Save(ctx context.Context, cp checkpoint.Checkpoint) error {
 	if err := cp.Key.Validate(); err != nil {
 		return err
 	}
-	_, err := s.client.UpdateItem(ctx, s.saveInput(cp), once)
+	_, err := s.client.UpdateItem(ctx, s.saveInput(cp), whole.Call, once)
 	if failed, ok := refused(err); ok {
 		return standing(cp, failed.Item)
 	}
@@ -128,7 +129,7 @@ func (s *Store) get(ctx context.Context, key checkpoint.Key) (item, error) {
 		TableName:      &s.table,
 		Key:            itemKey(key),
 		ConsistentRead: aws.Bool(true),
-	})
+	}, whole.Call)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (s *Store) HasAny(ctx context.Context, pipeline string) (bool, error) {
 func (s *Store) query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
 		for {
-			out, err := s.client.Query(ctx, in)
+			out, err := s.client.Query(ctx, in, whole.Call)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -210,7 +211,7 @@ func (s *Store) Delete(ctx context.Context, key checkpoint.Key) error {
 	if err := key.Validate(); err != nil {
 		return err
 	}
-	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.table, Key: itemKey(key)})
+	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.table, Key: itemKey(key)}, whole.Call)
 	if err != nil {
 		return s.wrap(ctx, "delete", key.String(), err)
 	}

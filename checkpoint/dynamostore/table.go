@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ackgate/ackgate/internal/whole"
 )
 
 // TableClient is the part of *dynamodb.Client that EnsureTable calls.
@@ -55,7 +57,10 @@ func EnsureTable(ctx context.Context, client TableClient, table string) error {
 }
 
 func lookAt(ctx context.Context, client TableClient, table string) (ready bool, err error) {
-	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table}, whole.Call)
+	if err == nil && out.Table == nil {
+		err = whole.ErrTorn
+	}
 	if err != nil {
 		return false, fmt.Errorf("dynamostore: describe table %s: %w", table, err)
 	}
@@ -85,7 +90,7 @@ func create(ctx context.Context, client TableClient, table string) error {
 			{AttributeName: aws.String(attrPartition), AttributeType: types.ScalarAttributeTypeS},
 		},
 		BillingMode: types.BillingModePayPerRequest,
-	})
+	}, whole.Call)
 	var inUse *types.ResourceInUseException
 	if errors.As(err, &inUse) {
 		return nil // another process was faster

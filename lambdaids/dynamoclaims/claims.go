@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ackgate/ackgate/internal/whole"
 	"github.com/ackgate/ackgate/lambdaids"
 )
 
@@ -86,7 +87,7 @@ func (c *Claims) Claim(ctx context.Context, key string, lease time.Duration) (la
 			":seconds": number(now.Unix()), ":expires": number(now.Add(c.cfg.TTL + lease).Unix()),
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	})
+	}, whole.Call)
 	var refused *types.ConditionalCheckFailedException
 	switch {
 	case err == nil:
@@ -96,7 +97,7 @@ func (c *Claims) Claim(ctx context.Context, key string, lease time.Duration) (la
 	}
 	row := refused.Item
 	if len(row) == 0 { // some servers do not return what refused the write
-		out, err := c.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &c.cfg.Table, Key: c.key(key), ConsistentRead: aws.Bool(true)})
+		out, err := c.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &c.cfg.Table, Key: c.key(key), ConsistentRead: aws.Bool(true)}, whole.Call)
 		if err != nil {
 			return lambdaids.Claim{}, 0, c.wrap(ctx, "read the claim of", key, err)
 		}
@@ -115,7 +116,7 @@ func (c *Claims) Confirm(ctx context.Context, claim lambdaids.Claim) error {
 		TableName: u.TableName, Key: u.Key,
 		UpdateExpression: u.UpdateExpression, ConditionExpression: u.ConditionExpression,
 		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
-	})
+	}, whole.Call)
 	var refused *types.ConditionalCheckFailedException
 	if errors.As(err, &refused) {
 		return lambdaids.ErrClaimLost
@@ -156,7 +157,7 @@ func (c *Claims) Release(ctx context.Context, claim lambdaids.Claim) error {
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":token": text(claim.Token), ":claimed": text(stateClaimed),
 		},
-	})
+	}, whole.Call)
 	var refused *types.ConditionalCheckFailedException
 	if errors.As(err, &refused) {
 		return lambdaids.ErrClaimLost

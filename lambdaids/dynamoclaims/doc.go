@@ -11,7 +11,8 @@
 // # Guarantees
 //
 // Every method is one conditional write. A write whose answer was lost may be
-// repeated, as the SDK does by itself: it finds its own token.
+// repeated, as the SDK does by itself: it finds its own token. An answer that did
+// not arrive whole is repeated like one that was lost, and claims nothing.
 //
 // # Non-guarantees
 //
