@@ -19,6 +19,9 @@ var ErrTorn = errors.New("the answer did not arrive whole")
 
 // Answers is for the APIOptions of clients that speak JSON.
 func Answers(stack *middleware.Stack) error {
+	if _, there := stack.Deserialize.Get(answers{}.ID()); there {
+		return nil
+	}
 	// Right before the answer is decoded: it is unpacked by then.
 	return stack.Deserialize.Insert(answers{}, "OperationDeserializer", middleware.After)
 }
@@ -41,8 +44,8 @@ func (answers) HandleDeserialize(ctx context.Context, in middleware.DeserializeI
 	// where a server sends none.
 	_ = resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	if err == nil && resp.StatusCode < 300 {
-		err = legible(body)
+	if err == nil {
+		err = legible(resp.StatusCode, body)
 	}
 	if err != nil {
 		return out, md, &smithy.DeserializationError{Err: &torn{err}}
@@ -50,12 +53,17 @@ func (answers) HandleDeserialize(ctx context.Context, in middleware.DeserializeI
 	return out, md, nil
 }
 
-// legible quotes nothing: the body holds what the caller's items say.
-func legible(body []byte) error {
+// legible quotes nothing: the body holds what the caller's items say. What a
+// server's fault says does not matter, and a refusal may come from somebody
+// between who speaks no JSON.
+func legible(status int, body []byte) error {
+	text := bytes.TrimSpace(body)
 	switch {
-	case len(bytes.TrimSpace(body)) == 0:
+	case status >= 500:
+		return nil
+	case len(text) == 0:
 		return errors.New("it has no body")
-	case !json.Valid(body):
+	case (status < 300 || text[0] == '{') && !json.Valid(text):
 		return fmt.Errorf("its body of %d bytes is no JSON", len(body))
 	}
 	return nil

@@ -89,6 +89,14 @@ var tears = map[string]func(*http.Response, []byte) []byte{
 		a.Header.Del("X-Amz-Crc32")
 		return []byte("<html>don't panic</html>")
 	},
+	"a refusal without a body": func(a *http.Response, _ []byte) []byte {
+		a.StatusCode = http.StatusBadRequest
+		return nil
+	},
+	"half a refusal, as if it were all": func(a *http.Response, _ []byte) []byte {
+		a.StatusCode = http.StatusBadRequest
+		return []byte(`{"__type":"com.amazonaws`)
+	},
 	"half a refusal": func(a *http.Response, _ []byte) []byte {
 		a.StatusCode = http.StatusBadRequest
 		a.Header.Set("X-Broken", "yes")
@@ -176,11 +184,11 @@ func TestWholeAnswersPass(t *testing.T) {
 				require.NotErrorIs(t, err, whole.ErrTorn)
 			},
 		},
-		"a refusal without a body": {
+		"a refusal by somebody between": {
 			func(a *http.Response, _ []byte) []byte {
 				a.StatusCode = http.StatusForbidden
 				a.Header.Del("X-Amz-Crc32")
-				return nil
+				return []byte("<html>don't panic</html>")
 			},
 			func(t *testing.T, _ streamtest.Item, err error) {
 				require.Error(t, err)
@@ -199,6 +207,14 @@ func TestWholeAnswersPass(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAnswersTwiceIsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &way{change: func(_ int, _ *http.Response, body []byte) []byte { return body }}
+		_, err := client(t, w).GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("orders"), Key: key()}, whole.Call)
+		require.NoError(t, err)
+	})
 }
 
 // A call that must not be made twice is not.

@@ -70,6 +70,8 @@ func (p *pipeline) explain(err error) error {
 		return fmt.Errorf("the stream dropped records before this pipeline read them: choose a new -pipeline to read the table again (%w)", err)
 	case errors.Is(err, streamreader.ErrStreamGone), errors.Is(err, streamreader.ErrStreamEnded):
 		return fmt.Errorf("the stream of table %s was disabled: enable it and choose a new -pipeline, since changes in between are in no stream (%w)", p.o.Table, err)
+	case torn(err):
+		return p.source.tornAt(err)
 	}
 	return err
 }

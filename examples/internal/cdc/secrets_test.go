@@ -70,6 +70,7 @@ const (
 	denied
 	invalidRequest
 	halfAnAnswer
+	noBody
 	cutOff
 )
 
@@ -107,7 +108,12 @@ func (s *troubled) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for name, values := range answer.Header() {
 			w.Header()[name] = values
 		}
-		if f == halfAnAnswer {
+		switch f {
+		case noBody:
+			w.Header().Del("X-Amz-Crc32")
+			w.Header().Del("Content-Length")
+			text = nil
+		case halfAnAnswer:
 			w.Header().Del("X-Amz-Crc32")
 			w.Header().Set("Content-Length", fmt.Sprint(len(text)/2))
 			text = text[:len(text)/2]

@@ -49,7 +49,7 @@ func openSource(ctx context.Context, o Options) (*source, error) {
 	}
 	s.tables = dynamodb.NewFromConfig(cfg)
 	s.streams = dynamodbstreams.NewFromConfig(cfg)
-	out, err := s.tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &o.Table})
+	out, err := s.describe(ctx)
 	if err != nil {
 		return nil, s.explain(err, "read table "+o.Table)
 	}
@@ -68,6 +68,37 @@ func openSource(ctx context.Context, o Options) (*source, error) {
 		s.keys = append(s.keys, aws.ToString(k.AttributeName))
 	}
 	return s, nil
+}
+
+// describe repeats what the SDK does not: a call whose answer was torn on its way.
+func (s *source) describe(ctx context.Context) (*dynamodb.DescribeTableOutput, error) {
+	for failures := 1; ; failures++ {
+		out, err := s.tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.name})
+		if err == nil && out.Table == nil {
+			err = errNoBody
+		}
+		if !torn(err) || failures == maxFailures {
+			return out, err
+		}
+		if err := pause(ctx, 100*time.Millisecond<<failures); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// errNoBody is an answer of success without a body: to the SDK that is one
+// without a table.
+var errNoBody = errors.New("DescribeTable: the answer has no body")
+
+// torn reports an answer of which only a part arrived.
+func torn(err error) bool {
+	var unread *smithy.DeserializationError
+	return errors.Is(err, errNoBody) || errors.As(err, &unread)
+}
+
+// tornAt says so, with a remedy.
+func (s *source) tornAt(err error) error {
+	return fmt.Errorf("the answers of %s do not arrive whole: start again; if it stays so, check -endpoint and what stands between, a proxy or a load balancer (%w)", s.endpoint, err)
 }
 
 // loadConfig is the AWS default chain, with the two ways in which it commonly
@@ -110,6 +141,9 @@ func (s *source) explain(err error, doing string) error {
 	}
 	if said := refusedByAWS(err); said != nil {
 		return said
+	}
+	if torn(err) {
+		return s.tornAt(fmt.Errorf("%s: %w", doing, err))
 	}
 	var api smithy.APIError
 	if !errors.As(err, &api) {
