@@ -55,9 +55,9 @@ var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)([TCBSL][0-9]+)_\w*)\
 // testFiles lists the tests of each invariant as links from pagePath.
 func testFiles(dir string) (map[string][]string, error) {
 	held := map[string][]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
-			return err
+	err := eachFile(dir, func(path string) error {
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
 		}
 		text, err := os.ReadFile(path)
 		for _, m := range testFunc.FindAllStringSubmatch(string(text), -1) {
@@ -68,19 +68,29 @@ func testFiles(dir string) (map[string][]string, error) {
 	return held, err
 }
 
+// eachFile calls f with every file below dir but those of other programs, whose
+// folders come and go while this one walks: git's, pip's and npm's.
+func eachFile(dir string, f func(path string) error) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !d.IsDir():
+			return f(path)
+		case path != dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		}
+		return nil
+	})
+}
+
 // eachPackageComment calls f with every doc.go's package comment, in the order
 // of their first invariant's letter, then of their paths.
 func eachPackageComment(dir string, f func(path, text string)) error {
 	type found struct{ path, text, first string }
 	var all []found
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && path != dir && strings.HasPrefix(d.Name(), ".") {
-			return filepath.SkipDir
-		}
-		if d.Name() != "doc.go" {
+	err := eachFile(dir, func(path string) error {
+		if filepath.Base(path) != "doc.go" {
 			return nil
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.PackageClauseOnly)

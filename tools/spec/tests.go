@@ -44,7 +44,8 @@ func runTests(prefixes []string) (map[string][]result, error) {
 		case "pass", "fail", "skip":
 			if e.Test == "" {
 				if e.Action == "fail" {
-					failedPackages += " " + e.Package
+					// A package may fail with no test of its own to blame: goleak, a panic.
+					failedPackages += " " + e.Package + "\n" + output[e.Package]
 				}
 				continue
 			}
