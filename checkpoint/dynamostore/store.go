@@ -15,7 +15,8 @@ import (
 )
 
 // Client is the part of *dynamodb.Client that a Store calls: all of it, and
-// therefore the whole of the IAM policy that it needs.
+// therefore the whole of the IAM policy that it needs. A client of your own passes
+// the options on: they keep a torn answer from being taken for an empty one.
 type Client interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
