@@ -3,6 +3,7 @@ package tracker
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -289,14 +290,41 @@ func TestT1_OnAdvanceMayCallBack(t *testing.T) {
 	}, seen)
 }
 
+// An item that the frontier cannot rest on completes it all the same, settled
+// alone or in a batch, and who watches Version sees it.
+func TestT5_HoldSettledLastCompletes(t *testing.T) {
+	for name, settle := range map[string]func(Ticket[int]){
+		"Ack":     func(tk Ticket[int]) { tk.Ack() },
+		"Discard": func(tk Ticket[int]) { tk.Discard() },
+		"AckAll":  func(tk Ticket[int]) { AckAll([]Ticket[int]{tk}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var hooks int
+			f := New[int](Config{OnAdvance: func() { hooks++ }})
+			hold, err := f.TrackHold(context.Background(), 1)
+			require.NoError(t, err)
+			require.True(t, f.Seal())
+			settle(hold)
+			require.Equal(t, Snapshot[int]{Complete: true, Version: 1, Settled: 1}, f.Snapshot())
+			require.Equal(t, 1, hooks)
+		})
+	}
+}
+
 func TestMisusePanics(t *testing.T) {
 	var f Frontier[int]
 	require.PanicsWithValue(t, "tracker: negative weight", func() { _, _ = f.Track(context.Background(), 1, -1) })
 	require.PanicsWithValue(t, "tracker: negative weight", func() { _, _ = f.TryTrack(1, -1) })
 	require.PanicsWithValue(t, "tracker: negative weight", func() { _, _ = f.TrackHold(context.Background(), -1) })
-	require.PanicsWithValue(t, "tracker: negative weight", func() {
-		_, _ = f.TrackAll(context.Background(), []Item[int]{{Weight: -1}}, nil)
-	})
+	for _, weights := range [][]int64{{-1}, {2, -1}, {math.MaxInt64, 1}} { // the last: a sum that overflows
+		items := make([]Item[int], len(weights))
+		for i, w := range weights {
+			items[i].Weight = w
+		}
+		require.PanicsWithValue(t, "tracker: negative weight", func() {
+			_, _ = f.TrackAll(context.Background(), items, nil)
+		}, "%v", weights)
+	}
 	require.Panics(t, func() { New[int](Config{Limit: -1}) })
 	require.Panics(t, func() { NewGroup[int, int](GroupConfig[int]{Limit: 1}) })
 	require.Panics(t, func() { NewGroup[int, int](GroupConfig[int]{Share: -1}) })

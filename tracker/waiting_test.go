@@ -258,3 +258,19 @@ func TestT6_TrackAllIsOneItemForTheLimit(t *testing.T) {
 		require.Equal(t, "frontier=3 outstanding=[]", fmt.Sprint(f))
 	})
 }
+
+// A page without records has nothing to wait for, whoever else does.
+func TestT6_TrackAllOfNothingDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New[spot](Config{Limit: 1})
+		first := start(f, spot{}, 1)
+		second := start(f, spot{}, 1)
+		require.False(t, second.done)
+		got, err := f.TrackAll(t.Context(), nil, nil)
+		require.NoError(t, err)
+		require.Empty(t, got)
+		require.True(t, first.tk.Ack())
+		synctest.Wait()
+		require.True(t, second.done)
+	})
+}
