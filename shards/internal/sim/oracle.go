@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,29 +17,51 @@ import (
 
 // oracle knows every record from the writing side.
 type oracle struct {
-	mu      sync.Mutex
-	strict  bool
-	records map[string]*record   // by shard and sequence number, until settled and old
-	ofShard map[string][]*record // in order
-	open    map[string]int       // not settled, by shard
-	parents map[string]string
-	last    map[string]int // version handed out last in this attempt, by key
+	mu     sync.Mutex
+	strict bool
+	shards map[string]*history // retained ones, and those with something unsettled
+	last   map[string]int      // version handed out last in this attempt, by key
 
 	written, settled, repeated    int
 	early, disorder, latest, gaps int
 	seen                          int // shards
+	passes                        int // of learn
 	longest                       time.Duration
+}
+
+// history is what was written into one shard, in order.
+type history struct {
+	parent  string
+	listed  int // pass of learn that saw it last
+	records []record
+	open    int // not settled
 }
 
 type record struct {
 	number  shards.SequenceNumber
-	shard   string
 	created time.Time
 	settled bool
 }
 
-func newOracle() *oracle {
-	return &oracle{records: map[string]*record{}, ofShard: map[string][]*record{}, open: map[string]int{}, parents: map[string]string{}}
+// find returns the record of a number, nil if it was never owed.
+func (h *history) find(n shards.SequenceNumber) *record {
+	i, ok := slices.BinarySearchFunc(h.records, n, func(r record, n shards.SequenceNumber) int { return r.number.Compare(n) })
+	if !ok {
+		return nil
+	}
+	return &h.records[i]
+}
+
+func newOracle() *oracle { return &oracle{shards: map[string]*history{}} }
+
+func (o *oracle) ofLocked(shard string) *history {
+	h := o.shards[shard]
+	if h == nil {
+		h = &history{listed: o.passes}
+		o.shards[shard] = h
+		o.seen++
+	}
+	return h
 }
 
 func (o *oracle) begin(strict bool) {
@@ -54,40 +77,26 @@ func (o *oracle) wrote(c streamtest.Change) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r := &record{number: n, shard: c.ShardID, created: c.Created}
-	o.records[c.ShardID+c.SequenceNumber] = r
-	o.ofShard[c.ShardID] = append(o.ofShard[c.ShardID], r)
-	o.open[c.ShardID]++
+	h := o.ofLocked(c.ShardID)
+	h.records = append(h.records, record{number: n, created: c.Created})
+	h.open++
 	o.written++
 }
 
-// learn notes the shards' parents, and forgets the records of long gone shards
-// that were settled.
+// learn notes the shards' parents, and forgets the shards that are gone and
+// settled: nothing of them can come again.
 func (o *oracle) learn(list []streamtest.Shard) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	listed := make(map[string]bool, len(list))
+	o.passes++
 	for _, sh := range list {
-		listed[sh.ID] = true
-		if _, known := o.parents[sh.ID]; !known {
-			o.seen++
-		}
-		o.parents[sh.ID] = sh.Parent
+		h := o.ofLocked(sh.ID)
+		h.parent, h.listed = sh.Parent, o.passes
 	}
-	for id := range o.parents {
-		if !listed[id] {
-			delete(o.parents, id)
+	for id, h := range o.shards {
+		if h.listed < o.passes && h.open == 0 {
+			delete(o.shards, id)
 		}
-	}
-	for id, rs := range o.ofShard {
-		if listed[id] || o.open[id] > 0 || time.Since(rs[len(rs)-1].created) < 72*time.Hour {
-			continue
-		}
-		for _, r := range rs {
-			delete(o.records, id+r.number.String())
-		}
-		delete(o.ofShard, id)
-		delete(o.open, id)
 	}
 }
 
@@ -95,8 +104,10 @@ func (o *oracle) learn(list []streamtest.Shard) {
 func (o *oracle) handed(b streamreader.Batch) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if p := o.parents[b.ShardID]; o.strict && p != "" && o.open[p] > 0 {
-		o.early++
+	if h := o.shards[b.ShardID]; o.strict && h != nil {
+		if p := o.shards[h.parent]; p != nil && p.open > 0 {
+			o.early++
+		}
 	}
 	for _, rec := range b.Records {
 		key := rec.Dynamodb.Keys["id"].(*types.AttributeValueMemberS).Value
@@ -112,16 +123,24 @@ func (o *oracle) handed(b streamreader.Batch) {
 func (o *oracle) acked(b streamreader.Batch) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	h := o.shards[b.ShardID]
+	if h == nil {
+		return // long settled
+	}
 	for _, rec := range b.Records {
-		r := o.records[b.ShardID+*rec.Dynamodb.SequenceNumber]
+		n, err := shards.ParseSequenceNumber(*rec.Dynamodb.SequenceNumber)
+		if err != nil {
+			panic(err)
+		}
+		r := h.find(n)
 		switch {
-		case r == nil: // of before the start, or long settled
+		case r == nil: // of before the start
 		case r.settled:
 			o.repeated++
 		default:
 			r.settled = true
 			o.settled++
-			o.open[r.shard]--
+			h.open--
 			o.longest = max(o.longest, time.Since(r.created))
 		}
 	}
@@ -150,7 +169,11 @@ func (o *oracle) ahead(row checkpoint.Checkpoint) bool {
 	id := row.Partition[strings.LastIndexByte(row.Partition, '/')+1:]
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if row.Complete && o.open[id] > 0 {
+	h := o.shards[id]
+	if h == nil || h.open == 0 {
+		return false
+	}
+	if row.Complete {
 		return true
 	}
 	if row.Position == "" {
@@ -160,10 +183,5 @@ func (o *oracle) ahead(row checkpoint.Checkpoint) bool {
 	if err != nil {
 		return true
 	}
-	for _, r := range o.ofShard[id] {
-		if r.number.Compare(n) <= 0 && !r.settled {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.records, func(r record) bool { return r.number.Compare(n) <= 0 && !r.settled })
 }
