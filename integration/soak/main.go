@@ -8,7 +8,7 @@
 // The server is moto, which this project did not write. The program ddbcdc is
 // the real one, built from examples; between it and moto stands a proxy that
 // answers with errors and throttles, cuts connections before and after a request
-// was applied, applies a write late, and answers slowly. Writers make thousands
+// was applied, tears answers, applies a write late, and answers slowly. Writers make thousands
 // of changes a minute past the proxy. ddbcdc is killed (SIGKILL) every few
 // seconds; then one life of over a third of the time goes on without kills, and
 // its file descriptors, memory, threads and goroutines must stay flat while the

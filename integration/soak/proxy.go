@@ -27,6 +27,7 @@ const (
 	cutAfter         // the request is applied, the connection ends
 	errorAfter       // the request is applied, the answer is an internal error
 	half             // the request is applied, the answer ends in its middle
+	emptied          // the request is applied, the answer is a success without a body
 	late             // the connection ends, and the request is applied later, when newer ones were
 	slowBefore
 	slowAfter
@@ -34,7 +35,7 @@ const (
 )
 
 func (f fault) String() string {
-	return [...]string{"none", "refuse", "throttle", "cut-before", "cut-after", "error-after", "half", "late", "slow-before", "slow-after"}[f]
+	return [...]string{"none", "refuse", "throttle", "cut-before", "cut-after", "error-after", "half", "emptied", "late", "slow-before", "slow-after"}[f]
 }
 
 // proxy stands between the program and the server.
@@ -194,6 +195,10 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case slowAfter:
 		time.Sleep(delay)
+	}
+	if f == emptied {
+		w.WriteHeader(http.StatusOK)
+		return
 	}
 	for name, values := range resp.Header {
 		w.Header()[name] = values

@@ -69,6 +69,9 @@ func TestProxyDoesWhatItSays(t *testing.T) {
 			require.Zero(t, status, "%s", f)
 		case half:
 			require.False(t, whole)
+		case emptied:
+			require.Equal(t, http.StatusOK, status)
+			require.False(t, whole)
 		default:
 			require.True(t, whole, "%s", f)
 		}
