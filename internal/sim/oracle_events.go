@@ -207,7 +207,7 @@ func (o *oracle) savedShardLocked(cp checkpoint.Checkpoint, l *lane, was int) in
 	index := was
 	if cp.Position != "" {
 		c := l.bySeq[cp.Position]
-		if c == nil && cp.Complete { // the end of a shard without a record, as listings have it
+		if c == nil && (cp.Complete || cp.Position == "0") { // the end of a shard with nothing read
 			c = &change{index: was}
 		}
 		if c == nil {

@@ -3,6 +3,7 @@ package streamreader
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ackgate/ackgate/checkpoint"
+	"github.com/ackgate/ackgate/shards"
 	"github.com/ackgate/ackgate/shards/streamtest"
 )
 
@@ -172,5 +174,69 @@ func TestS4_RowOfShardThatWasTrimmedEmpty(t *testing.T) {
 			found = found || g.Shard == child
 		}
 		require.True(t, found, "version 2 was lost without a word: %v", w.gaps)
+	})
+}
+
+// A shard that is gone, and whose record no position rests on, says nothing of its
+// children's age by being completed: what they lose while they are not acked is
+// reported after a restart too. Found by the simulation of a whole deployment.
+func TestS4_ChildOfShardThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unacked := func(Batch, func(context.Context, error) error) {}
+		w := newWorld(t, streamtest.Config{Seed: 1}, 1)
+		w.begin(checkpoint.StartTrimHorizon)
+		first := w.service.Shards(table)[0].ID
+		w.put(1)
+		r := w.start(unacked)
+		time.Sleep(20 * time.Second)
+		r.crash() // the row stands, without a position
+		time.Sleep(4 * time.Hour)
+		w.rotate()
+		time.Sleep(time.Minute)
+		w.put(1) // version 2, in the child
+		time.Sleep(time.Hour)
+		w.rotate()
+		time.Sleep(23*time.Hour - time.Minute + 10*time.Second) // the parent is gone, version 2 is not
+
+		r = w.start(unacked, func(c *Config) { c.Gap = ContinueOn })
+		w.await(40*time.Second, "the parent is given up", func() bool {
+			return w.rows()[r.reader.prefix+first].Complete
+		})
+		time.Sleep(5 * time.Second)
+		r.crash()
+		w.gaps = nil
+		time.Sleep(10 * time.Minute) // version 2 is trimmed
+		require.NotEqual(t, first, w.service.Shards(table)[0].ID)
+		child := w.service.Shards(table)[0].ID
+		r = w.start(nil, func(c *Config) { c.Gap = ContinueOn })
+		time.Sleep(time.Minute)
+		r.crash()
+		require.True(t, slices.ContainsFunc(w.gaps, func(g shards.Gap) bool { return g.Shard == child }),
+			"version 2 was lost without a word: %v", w.gaps)
+	})
+}
+
+// The row of a shard with nothing read is no position: whoever finds it before its
+// completion reads the shard from where it begins.
+func TestARowOfNothingReadIsNoPosition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 1}, 1)
+		w.begin(checkpoint.StartTrimHorizon)
+		w.put(3)
+		cfg := w.config()
+		part, _, err := checkpoint.Open(t.Context(), cfg.Committer, "stream/"+label(cfg.StreamARN)+"/"+w.service.Shards(table)[0].ID, sequenceCodec{})
+		require.NoError(t, err)
+		ticket, err := part.TrackAt(t.Context(), position{created: time.Now()}, time.Now(), 1)
+		require.NoError(t, err)
+		ticket.Discard()
+		require.NoError(t, part.Release(t.Context()))
+		require.NoError(t, cfg.Committer.Close(t.Context()))
+		for _, row := range w.rows() {
+			require.Equal(t, nothingRead, row.Position)
+		}
+		r := w.start(nil)
+		w.awaitAll(time.Minute, 1)
+		require.Equal(t, "TRIM_HORIZON", w.asked()[0])
+		r.drain()
 	})
 }

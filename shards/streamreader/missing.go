@@ -138,13 +138,11 @@ func (r *Reader) trimmed(ctx context.Context, id string) error {
 	lost := !r.settledElsewhere() && (found || r.mayOweLocked(id) && !r.lineage.AnyChildDurable(id))
 	r.mu.Unlock()
 	if lost {
-		g := shards.Gap{Shard: id, AfterTime: row.EventTime, Gone: true}
-		if row.Position != "" {
-			var err error
-			if g.After, err = shards.ParseSequenceNumber(row.Position); err != nil {
-				return fmt.Errorf("%w: checkpoint %s: %w", ErrTerminal, row.Key, err)
-			}
+		at, err := sequenceCodec{}.Decode(row.Position)
+		if err != nil {
+			return fmt.Errorf("%w: checkpoint %s: %w", ErrTerminal, row.Key, err)
 		}
+		g := shards.Gap{Shard: id, After: at.n, AfterTime: row.EventTime, Gone: true}
 		if err := r.gap(g); err != nil {
 			return err
 		}
@@ -152,12 +150,19 @@ func (r *Reader) trimmed(ctx context.Context, id string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if found {
-		// Durably ended, so that the next start does not report it again.
-		s := &shard{r: r, id: id, seat: newSeat()}
+		// Durably ended, so that the next start does not report it again. Its
+		// children may be as old as it is.
+		s := &shard{r: r, id: id, seat: newSeat(), openedAt: r.owedSinceLocked(id)}
+		if r.ended[id] = row.EventTime; row.EventTime.IsZero() {
+			r.ended[id] = s.openedAt
+		}
 		r.shards[id] = s
 		r.spawn(func(ctx context.Context) error {
 			done, err := s.open(ctx)
 			if err != nil || done {
+				return err
+			}
+			if err := s.vouch(ctx); err != nil {
 				return err
 			}
 			return s.complete(ctx)

@@ -92,9 +92,11 @@ func (r *Reader) judge(rows []checkpoint.Checkpoint) error {
 		if id == lowWatermark {
 			continue
 		}
-		r.lineage.Restore(id, row.Complete, row.Position != "")
+		r.lineage.Restore(id, row.Complete, isPosition(row.Position))
 		if row.Complete {
-			if r.ended[id] = row.EventTime; row.EventTime.IsZero() {
+			if t := row.EventTime; !t.IsZero() {
+				r.ended[id] = t
+			} else if isPosition(row.Position) { // a service that does not date its records
 				r.ended[id] = row.UpdatedAt
 			}
 		} else {

@@ -76,17 +76,21 @@ func (s *shard) run(ctx context.Context) error {
 	return s.complete(ctx)
 }
 
-// vouch writes into the row of a shard that held nothing what its children are
-// younger than: a completion alone would say that they are younger than itself,
-// and what they lost would not be reported after a crash.
+// vouch writes into the row of a shard that held nothing, or of which nothing is
+// left, what its children are younger than: a completion alone would say that
+// they are younger than itself, and what they lost would not be reported after a
+// crash.
 func (s *shard) vouch(ctx context.Context) error {
-	s.r.mu.Lock()
-	ending := s.r.lineage.Ending(s.id)
-	s.r.mu.Unlock()
-	if !s.reached().IsZero() || ending.IsZero() || s.openedAt.IsZero() {
+	if !s.lastTime.IsZero() || s.openedAt.IsZero() {
 		return nil
 	}
-	t, err := s.part.TrackAt(ctx, position{ending, s.openedAt}, s.openedAt, 1)
+	pos := s.reached()
+	if pos.IsZero() {
+		s.r.mu.Lock()
+		pos = s.r.lineage.Ending(s.id)
+		s.r.mu.Unlock()
+	}
+	t, err := s.part.TrackAt(ctx, position{pos, s.openedAt}, s.openedAt, 1)
 	switch {
 	case err == nil:
 		t.Discard()
@@ -342,6 +346,6 @@ func (s *shard) hasPositionLocked() bool {
 	if s.part == nil {
 		return false
 	}
-	_, ok := s.part.Durable()
-	return ok
+	p, ok := s.part.Durable()
+	return ok && !p.n.IsZero()
 }
