@@ -203,7 +203,6 @@ func (f *Frontier[P]) Abandon() bool {
 	f.total, f.gone = prefix, prefix
 	f.returnLoanLocked(f.state)
 	f.state |= dropped
-	f.state &^= large
 	if len(f.slots) > 0 {
 		ring := f.slots[0]
 		ring.before, ring.after = 0, 0

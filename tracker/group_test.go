@@ -254,6 +254,37 @@ func TestT6_LeavingTheLineWakesTheNext(t *testing.T) {
 	}
 }
 
+// Whatever takes the first out of the line, the second is told.
+func TestT6_EveryWayOutOfTheLineWakesTheNext(t *testing.T) {
+	type group = Group[int, spot]
+	for name, leave := range map[string]func(*group, *call){
+		"cancelled": func(_ *group, c *call) { c.cancel() },
+		"sealed":    func(g *group, _ *call) { f, _ := g.Get(2); f.Seal() },
+		"abandoned": func(g *group, _ *call) { f, _ := g.Get(2); f.Abandon() },
+		"revoked":   func(g *group, _ *call) { g.Revoke(2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewGroup[int, spot](GroupConfig[int]{Share: 2, Limit: 3})
+				a, _ := g.Add(1)
+				b, _ := g.Add(2)
+				a1 := start(a, spot{}, 1)
+				b1 := start(b, spot{}, 2)
+				first := start(b, spot{}, 4)
+				second := start(a, spot{}, 2)
+				require.True(t, a1.done && b1.done)
+				require.False(t, first.done || second.done)
+				leave(g, first)
+				synctest.Wait()
+				require.Error(t, first.err)
+				require.True(t, second.done, "one is left to lend, and it is needed")
+				require.NoError(t, second.err)
+				require.NoError(t, checkGroup(g))
+			})
+		})
+	}
+}
+
 func TestT7_RevokeRacesAcks(t *testing.T) {
 	var advanced atomic.Int64
 	g := NewGroup[int, int](GroupConfig[int]{Share: 4, Limit: 8, OnAdvance: func(int) { advanced.Add(1) }})
