@@ -48,7 +48,7 @@ func Run(ctx context.Context, o Options, stderr io.Writer) error {
 		fmt.Fprintf(stderr, "ddbcdc: removed a torn last line of %d bytes from %s: it was never acked and comes again\n", n, o.Out)
 	}
 	p := &pipeline{o: o, source: source}
-	if err := p.connect(ctx); err != nil {
+	if err := again(ctx, passing, func() error { return p.connect(ctx) }); err != nil {
 		return stopped(ctx, p.explain(err))
 	}
 	p.writer = jsonl.Start(out, jsonl.Config{Linger: o.Linger})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -71,17 +72,27 @@ func openSource(ctx context.Context, o Options) (*source, error) {
 }
 
 // describe repeats what the SDK does not: a call whose answer was torn on its way.
-func (s *source) describe(ctx context.Context) (*dynamodb.DescribeTableOutput, error) {
-	for failures := 1; ; failures++ {
-		out, err := s.tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.name})
+func (s *source) describe(ctx context.Context) (out *dynamodb.DescribeTableOutput, err error) {
+	err = again(ctx, torn, func() error {
+		out, err = s.tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.name})
 		if err == nil && out.Table == nil {
 			err = errNoBody
 		}
-		if !torn(err) || failures == maxFailures {
-			return out, err
+		return err
+	})
+	return out, err
+}
+
+// again calls f until it succeeds, fails in a way that does not pass, or failed
+// maxFailures times.
+func again(ctx context.Context, passes func(error) bool, f func() error) error {
+	for failures := 1; ; failures++ {
+		err := f()
+		if err == nil || failures == maxFailures || !passes(err) {
+			return err
 		}
 		if err := pause(ctx, 100*time.Millisecond<<failures); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
@@ -94,6 +105,22 @@ var errNoBody = errors.New("DescribeTable: the answer has no body")
 func torn(err error) bool {
 	var unread *smithy.DeserializationError
 	return errors.Is(err, errNoBody) || errors.As(err, &unread)
+}
+
+// passing reports an error that may be gone in a moment: a torn answer, a fault
+// of the server's, a throttle, no answer at all.
+func passing(err error) bool {
+	var api smithy.APIError
+	switch {
+	case isInput(err) || errors.Is(err, context.Canceled):
+		return false
+	case torn(err):
+		return true
+	case errors.As(err, &api):
+		return api.ErrorFault() == smithy.FaultServer || retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err).Bool()
+	}
+	var call *smithy.OperationError
+	return errors.As(err, &call)
 }
 
 // tornAt says so, with a remedy.

@@ -3,7 +3,6 @@
 package cdc
 
 import (
-	"fmt"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -39,20 +38,20 @@ func tears(n int, how fault, operations ...string) func(string, []byte) fault {
 // preflight is everything that is asked before the first read.
 var preflight = []string{"DescribeTable", "CreateTable", "GetItem", "Query", "UpdateItem"}
 
-func TestTornAnswersBeforeTheFirstRead(t *testing.T) {
+func TestTroubleBeforeTheFirstRead(t *testing.T) {
 	awsEnv(t)
-	for name, how := range map[string]fault{"half an answer": halfAnAnswer, "no body": noBody} {
-		t.Run(name, func(t *testing.T) {
-			s, _ := serve(t, 20)
-			way := &troubled{Handler: s}
-			way.set(tears(2, how, preflight...))
-			server := httptest.NewServer(way)
-			defer server.Close()
-			out := filepath.Join(t.TempDir(), "orders.jsonl")
-			follow := jsonl.NewFollower(out)
-			p := launch(t, "-table", "orders", "-pipeline", "p", "-endpoint", server.URL, "-out", out)
-			rows := 0
-			p.until(t, "the rows", func() bool {
+	var checks []func() // side by side: each waits for pauses
+	for name, choose := range map[string]func(string, []byte) fault{
+		"half an answer":          tears(2, halfAnAnswer, preflight...),
+		"no body":                 tears(2, noBody, preflight...),
+		"a fault of the server's": tears(9, internalError, "GetItem"), // more often than the SDK repeats a call
+	} {
+		url := servedBy(t, 20, choose)
+		out := filepath.Join(t.TempDir(), "orders.jsonl")
+		p := launch(t, "-table", "orders", "-pipeline", "p", "-endpoint", url, "-out", out)
+		checks = append(checks, func() {
+			follow, rows := jsonl.NewFollower(out), 0
+			p.until(t, "the rows, with "+name, func() bool {
 				lines, err := follow.Next()
 				if err != nil {
 					t.Fatal(err)
@@ -62,35 +61,51 @@ func TestTornAnswersBeforeTheFirstRead(t *testing.T) {
 			})
 			p.signal(t, syscall.SIGTERM)
 			if code := p.code(t); code != exitOK {
-				t.Errorf("exit %d: %s", code, p.said())
+				t.Errorf("%s: exit %d: %s", name, code, p.said())
 			}
 		})
+	}
+	for _, check := range checks {
+		check()
 	}
 }
 
 // TestTornAnswersForEver: the end names the call, and what to do.
 func TestTornAnswersForEver(t *testing.T) {
 	awsEnv(t)
+	var checks []func()
 	for _, tc := range []struct {
 		operation string
 		how       fault
 		says      string
 	}{
 		{"DescribeTable", halfAnAnswer, "read table orders: operation error DynamoDB: DescribeTable"},
+		{"DescribeTable", noBody, "read table orders: DescribeTable"},
+		{"GetItem", halfAnAnswer, "read the origin of p in table ackgate-checkpoints"},
 		{"GetItem", noBody, "read the origin of p in table ackgate-checkpoints"},
 	} {
-		t.Run(fmt.Sprint(tc.operation, " ", tc.how), func(t *testing.T) {
-			s, _ := serve(t, 0)
-			way := &troubled{Handler: s}
-			way.set(tears(1000, tc.how, tc.operation))
-			server := httptest.NewServer(way)
-			defer server.Close()
-			p := launch(t, "-table", "orders", "-pipeline", "p", "-endpoint", server.URL, "-out", filepath.Join(t.TempDir(), "o"))
+		url := servedBy(t, 0, tears(1000, tc.how, tc.operation))
+		p := launch(t, "-table", "orders", "-pipeline", "p", "-endpoint", url, "-out", filepath.Join(t.TempDir(), "o"))
+		checks = append(checks, func() {
 			code, text := p.code(t), p.said()
 			if code != exitFailed || strings.Count(text, "\n") != 1 || !strings.Contains(text, tc.says) ||
-				!strings.Contains(text, "do not arrive whole: start again") || !strings.Contains(text, server.URL) {
-				t.Errorf("exit %d and\n%s", code, text)
+				!strings.Contains(text, "the answers of "+url+" do not arrive whole: start again") {
+				t.Errorf("%s: exit %d and\n%s", tc.operation, code, text)
 			}
 		})
 	}
+	for _, check := range checks {
+		check()
+	}
+}
+
+// servedBy is a server of n items behind the fault that choose chooses.
+func servedBy(t *testing.T, n int, choose func(string, []byte) fault) (url string) {
+	t.Helper()
+	s, _ := serve(t, n)
+	way := &troubled{Handler: s}
+	way.set(choose)
+	server := httptest.NewServer(way)
+	t.Cleanup(server.Close)
+	return server.URL
 }
