@@ -39,23 +39,23 @@ type part struct {
 	shard *shard
 }
 
-// shard is an append-only list of records, oldest first.
+// shard is an append-only list of records, oldest first. What listings look at
+// comes first and side by side: they pass tens of thousands of shards.
 type shard struct {
-	id      string
+	id, parent string
+	// The first and the last number as listings show them.
+	startText, endText string
+	opened             time.Time
+	closed             time.Time // zero while open
+	gone               bool      // aged out of the stream
+
 	ordinal int64
-	parent  string
 	from    uint64 // start of its range of the partition space
-	opened  time.Time
-	closed  time.Time // zero while open
 	numbers sequencer
 	start   sequence // first number that could be in it
 	end     sequence // last number that could be in it; zero while open
-	// The two as listings show them.
-	startText, endText string
-
 	records []record
 	trimmed sequence // newest number that was trimmed; zero if none
-	gone    bool     // aged out of the stream
 	calls   rate     // GetRecords calls
 }
 

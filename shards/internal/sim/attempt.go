@@ -20,6 +20,7 @@ import (
 type attempt struct {
 	s         *simulation
 	first     bool
+	began     time.Time
 	committer *checkpoint.Committer
 	reader    *streamreader.Reader
 	done      chan struct{}
@@ -57,6 +58,8 @@ var errSink = errors.New("sim: the sink refused it")
 
 // err is what ended the reader, nil while it runs.
 func (a *attempt) err() error { return a.reader.Err() }
+
+func (a *attempt) age() time.Duration { return time.Since(a.began) }
 
 // crash ends everything at once: nothing more is saved.
 func (a *attempt) crash() {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -30,11 +29,15 @@ type Config struct {
 	WriteEvery time.Duration // default 40 minutes
 	Burst      int           // records a write; default Shards
 	CrashEvery time.Duration // on average; default 12 hours
+	Calm       bool          // the last two thirds are one attempt's
 	Order      shards.Order
 	Faults     float64       // share of calls that fail, of the store's too; default 0.02
 	IdlePoll   time.Duration // default 10 minutes
 	Discovery  time.Duration // default 10 minutes
-	Reshape    bool          // split now and then, on top of rotating
+	// DescribeRate is the limit of DescribeStream calls a second; default the reader's.
+	DescribeRate float64
+	Reshape      bool      // split now and then, on top of rotating
+	OnDay        func(Day) // told at the end of every virtual day
 }
 
 // Report is what was counted.
@@ -42,8 +45,10 @@ type Report struct {
 	Records, Settled, Repeated     int
 	Crashes, Stops, Shards         int
 	GetRecords, DescribeStream     int
-	OverLimit                      int           // calls beyond the documented rates
-	HeapEarly, HeapLate            uint64        // in use after a fifth of the time, and at the end
+	OverLimit                      int // calls beyond the documented rates
+	GetPeak, DescribePeak          int // most calls in a second: of any one shard, of the account
+	Days                           []Day
+	Cost                           Cost
 	Longest                        time.Duration // from the write to the ack
 	Lost, EarlyChildren, OnResume  int
 	DurableAhead, OutOfOrder, Gaps int
@@ -52,7 +57,8 @@ type Report struct {
 
 // Bad reports whether something happened that must not.
 func (r Report) Bad() bool {
-	return r.Lost+r.EarlyChildren+r.OnResume+r.DurableAhead+r.OutOfOrder+r.Gaps+r.OverLimit > 0 || r.Err != nil
+	_, growth, _ := Growth(r.Days)
+	return r.Lost+r.EarlyChildren+r.OnResume+r.DurableAhead+r.OutOfOrder+r.Gaps+r.OverLimit > 0 || growth > MaxGrowth || r.Err != nil
 }
 
 // Line is the verdict.
@@ -65,10 +71,40 @@ func (r Report) Line(cfg Config) string {
 // Details is everything else, in one line.
 func (r Report) Details() string {
 	return fmt.Sprintf("records %d repeated %d crashes %d stops %d shards-seen %d durable-ahead %d out-of-order %d gaps %d "+
-		"get-records %d describe-stream %d over-limit %d longest-ack %v heap-early-KiB %d heap-late-KiB %d",
+		"get-records %d (peak %d/s a shard) describe-stream %d (peak %d/s) over-limit %d longest-ack %v",
 		r.Records, r.Repeated, r.Crashes, r.Stops, r.Shards, r.DurableAhead, r.OutOfOrder, r.Gaps,
-		r.GetRecords, r.DescribeStream, r.OverLimit, r.Longest.Round(time.Second), r.HeapEarly>>10, r.HeapLate>>10)
+		r.GetRecords, r.GetPeak, r.DescribeStream, r.DescribePeak, r.OverLimit, r.Longest.Round(time.Second))
 }
+
+// Pace is what the reader was set to.
+func (c Config) Pace() string {
+	c.setDefaults()
+	describe := "5/s (default)"
+	if c.DescribeRate > 0 {
+		describe = fmt.Sprintf("at most %g/s", c.DescribeRate)
+	}
+	return fmt.Sprintf("a record a shard every %v; poll 200ms (default), idle poll grows to %v (default 2s); discovery every %v (default 30s), DescribeStream %s",
+		c.WriteEvery, c.IdlePoll, c.Discovery, describe)
+}
+
+// Memory is the verdict on memory, in one line.
+func (r Report) Memory() string {
+	what, growth, ok := Growth(r.Days)
+	if !ok {
+		return fmt.Sprintf("memory not judged: that takes %d days", flatDays)
+	}
+	verdict := "memory flat"
+	if growth > MaxGrowth {
+		verdict = "memory grows"
+	}
+	return fmt.Sprintf("%s: %s is %.2f times as much in the last third of the days as in the second (medians; limit %.2f)",
+		verdict, what, growth, MaxGrowth)
+}
+
+// most is how many shards may be open once some were split. Streams have no
+// merges that a reader could see, so it must be reached in days for memory to be
+// flat.
+func (c *Config) most() int { return c.Shards + max(min(c.Shards, 5), c.Shards/20) }
 
 func (c *Config) setDefaults() {
 	def(&c.Shards, 25)
@@ -149,7 +185,6 @@ func (s *simulation) run() {
 	// The pipeline starts at LATEST: what is written from here on is owed.
 	<-s.attempt.reader.Positioned()
 	crash := s.soon()
-	early := false
 	for time.Since(began) < s.cfg.Duration {
 		s.write()
 		time.Sleep(s.cfg.WriteEvery*3/4 + time.Duration(s.rng.Int64N(int64(s.cfg.WriteEvery)/2)))
@@ -166,7 +201,7 @@ func (s *simulation) run() {
 		if s.rng.IntN(100) == 0 {
 			s.service.ExpireIterators()
 		}
-		if time.Now().After(crash) {
+		if time.Now().After(crash) && (!s.cfg.Calm || time.Since(began) < s.cfg.Duration/3) {
 			s.write()
 			s.inFlight()
 			if !s.restart() {
@@ -174,12 +209,14 @@ func (s *simulation) run() {
 			}
 			crash = s.soon()
 		}
-		if !early && time.Since(began) > s.cfg.Duration/5 {
-			early, s.report.HeapEarly = true, heap()
+		// An attempt that has only begun does not know all shards yet.
+		if s.attempt.age() > s.cfg.WriteEvery/2 && time.Since(began) > time.Duration(len(s.report.Days)+1)*24*time.Hour {
+			s.endOfDay()
 		}
 	}
-	s.report.HeapLate = heap()
-	s.finish()
+	if s.weigh() {
+		s.finish()
+	}
 }
 
 // finish lets a calm attempt read what is left, and counts.
@@ -203,6 +240,7 @@ func (s *simulation) finish() {
 	s.report.Shards, s.report.Longest = o.seen, o.longest
 	calls := s.service.Calls()
 	s.report.GetRecords, s.report.DescribeStream = int(calls["GetRecords"].Calls), int(calls["DescribeStream"].Calls)
+	s.report.GetPeak, s.report.DescribePeak = calls["GetRecords"].PeakRate, calls["DescribeStream"].PeakRate
 	s.report.OverLimit = int(calls["GetRecords"].OverLimit + calls["DescribeStream"].OverLimit)
 }
 
@@ -252,25 +290,30 @@ func (s *simulation) restart() bool {
 		s.attempt.drain()
 	}
 	s.judge()
+	return s.resume()
+}
+
+func (s *simulation) resume() bool {
 	time.Sleep(time.Duration(s.rng.Int64N(int64(time.Hour))))
 	return s.start(false)
 }
 
 func (s *simulation) newAttempt(first bool) (*attempt, error) {
-	a := &attempt{s: s, first: first, done: make(chan struct{})}
+	a := &attempt{s: s, first: first, began: time.Now(), done: make(chan struct{})}
 	a.committer = checkpoint.NewCommitter(s.store, pipeline, checkpoint.Interval(5*time.Second), checkpoint.Logger(slog.New(slog.DiscardHandler)))
 	var err error
 	a.reader, err = streamreader.New(streamreader.Config{
-		Client:    &client{Streams: s.service.Streams(), attempt: a},
-		StreamARN: s.service.StreamARN(table),
-		Committer: a.committer,
-		Origin:    s.origin,
-		Fresh:     s.fresh,
-		Order:     s.cfg.Order,
-		IdlePoll:  s.cfg.IdlePoll,
-		Discovery: s.cfg.Discovery,
-		GiveUp:    6 * time.Hour,
-		OnGap:     func(shards.Gap) { s.oracle.gap() },
+		Client:       &client{Streams: s.service.Streams(), attempt: a},
+		StreamARN:    s.service.StreamARN(table),
+		Committer:    a.committer,
+		Origin:       s.origin,
+		Fresh:        s.fresh,
+		Order:        s.cfg.Order,
+		IdlePoll:     s.cfg.IdlePoll,
+		Discovery:    s.cfg.Discovery,
+		DescribeRate: s.cfg.DescribeRate,
+		GiveUp:       6 * time.Hour,
+		OnGap:        func(shards.Gap) { s.oracle.gap() },
 	})
 	if err != nil {
 		return nil, err
@@ -308,12 +351,19 @@ func (s *simulation) reshape() {
 	}
 	for range max(1, s.cfg.Shards/10) {
 		id := ids[s.rng.IntN(len(ids))]
-		if s.cfg.Reshape && len(ids) < 2*s.cfg.Shards && s.rng.IntN(10) == 0 {
+		if s.cfg.Reshape && len(ids) < s.cfg.most() && s.rng.IntN(10) == 0 {
 			_, _ = s.service.Split(table, id)
 		} else {
 			_, _ = s.service.RotateShard(table, id)
 		}
 	}
+}
+
+func (s *simulation) rows() (n int) {
+	for range s.store.Memory.List(context.Background(), pipeline, "") {
+		n++
+	}
+	return n
 }
 
 // judge holds what is durable against what was settled.
@@ -327,11 +377,4 @@ func (s *simulation) judge() {
 			s.report.DurableAhead++
 		}
 	}
-}
-
-func heap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"runtime/pprof"
 	"testing"
 	"testing/synctest"
@@ -22,19 +23,33 @@ func main() {
 	days := flag.Int("days", 30, "virtual days")
 	seed := flag.Uint64("seed", 1, "decides everything that is left to chance")
 	idle := flag.Duration("idle", 10*time.Minute, "poll of an idle shard")
+	write := flag.Duration("write", 40*time.Minute, "one record a shard is written this often, on average")
+	describe := flag.Float64("describe-rate", 0, "limit of DescribeStream calls a second, 0 for the reader's default")
+	calm := flag.Bool("calm", false, "one reader lives through the last two thirds of the time, for the verdict on memory")
 	cpu := flag.String("cpuprofile", "", "file to write a CPU profile to")
 	flag.Parse()
-	cfg := sim.Config{Seed: *seed, Shards: *shards, Duration: time.Duration(*days) * 24 * time.Hour, IdlePoll: *idle, Reshape: true}
+	cfg := sim.Config{
+		Seed: *seed, Shards: *shards, Duration: time.Duration(*days) * 24 * time.Hour, IdlePoll: *idle, WriteEvery: *write, Calm: *calm, DescribeRate: *describe, Reshape: true,
+		OnDay: func(d sim.Day) { fmt.Println("sim:", d) },
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(800) // memory is cheaper than collecting it; what is printed is counted after a collection
+	}
 	stop, err := profile(*cpu)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sim:", err)
 		os.Exit(2)
 	}
+	fmt.Println("sim:", cfg.Pace())
 	began := time.Now()
 	tests := []testing.InternalTest{{Name: "sim", F: func(t *testing.T) {
 		var report sim.Report
 		synctest.Test(t, func(*testing.T) { report = sim.Run(cfg) })
 		stop()
+		if len(report.Days) > 0 {
+			fmt.Println("sim:", report.Cost)
+		}
+		fmt.Println("sim:", report.Memory())
 		fmt.Printf("sim: %s real-time %v\n", report.Details(), time.Since(began).Round(100*time.Millisecond))
 		fmt.Println(report.Line(cfg))
 		if report.Bad() {
