@@ -2,8 +2,9 @@ package backfill
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/ackgate/ackgate/internal/jitter"
 )
 
 // Backoff is a pause that doubles from Min to Max, less up to half of it by
@@ -36,7 +37,7 @@ func (b Backoff) Pause(n int) time.Duration {
 		d *= 2
 	}
 	d = min(d, b.Max)
-	return d - time.Duration(rand.Int64N(int64(d)/2+1))
+	return d - time.Duration(jitter.Part("backfill", n)*float64(d/2))
 }
 
 // retry is what failed so far of one thing, kept over Reads: a caller that reads

@@ -1,8 +1,9 @@
 package checkpoint
 
 import (
-	"math/rand/v2"
 	"time"
+
+	"github.com/ackgate/ackgate/internal/jitter"
 )
 
 // backoff is the pause before the next try of a failing save.
@@ -19,4 +20,7 @@ func (b backoff) after(failures int, r float64) time.Duration {
 	return d - time.Duration(r*float64(d/2))
 }
 
-func (b backoff) jittered(failures int) time.Duration { return b.after(failures, rand.Float64()) }
+// jittered is the pause of a partition.
+func (b backoff) jittered(partition string, failures int) time.Duration {
+	return b.after(failures, jitter.Part(partition, failures))
+}

@@ -158,7 +158,7 @@ func (c *Committer) afterSaveLocked(l *lane, d draft, err error) {
 	default:
 		l.failures++
 		l.failure = err
-		at := time.Now().Add(c.cfg.backoff.jittered(l.failures))
+		at := time.Now().Add(c.cfg.backoff.jittered(l.key.Partition, l.failures))
 		tries := l.failures
 		report := c.outage.reportLocked(c, l)
 		c.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"github.com/ackgate/ackgate/backfill"
 	"github.com/ackgate/ackgate/checkpoint"
 	"github.com/ackgate/ackgate/checkpoint/storetest"
+	"github.com/ackgate/ackgate/internal/jitter"
 	"github.com/ackgate/ackgate/shards/streamtest"
 )
 
@@ -46,6 +47,7 @@ type world struct {
 // to out unless that is nil.
 func Run(t *testing.T, seed uint64, out io.Writer) (r Report) {
 	scanOrders() // before virtual time begins
+	jitter.Fix()
 	synctest.Test(t, func(*testing.T) { r = run(newScript(seed), out) })
 	return r
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/aws/smithy-go"
 
+	"github.com/ackgate/ackgate/internal/jitter"
 	"github.com/ackgate/ackgate/shards"
 )
 
@@ -67,14 +67,14 @@ func (t *trouble) after(ctx context.Context, r *Reader, op shards.Op, action sha
 	if action == shards.BackOff {
 		base = time.Second
 	}
-	return pause(ctx, backoff(base, t.failures))
+	return pause(ctx, backoff(base, what, t.failures))
 }
 
 // backoff doubles up to half a minute, and takes a random part of that, so
 // that the readers of a stream do not come back all at once.
-func backoff(base time.Duration, failures int) time.Duration {
+func backoff(base time.Duration, what string, failures int) time.Duration {
 	d := min(base<<min(failures-1, 10), 30*time.Second)
-	return d/2 + rand.N(d/2+1)
+	return d - time.Duration(jitter.Part(what, failures)*float64(d/2))
 }
 
 func pause(ctx context.Context, d time.Duration) error {

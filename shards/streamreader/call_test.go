@@ -41,7 +41,7 @@ func TestPatienceIsForFailingNotForWaiting(t *testing.T) {
 
 func TestBackoffGrowsToHalfAMinute(t *testing.T) {
 	for n := 1; n < 100; n++ {
-		d := backoff(time.Second, n)
+		d := backoff(time.Second, "shard 1", n)
 		most := min(time.Second<<min(n-1, 10), 30*time.Second)
 		require.LessOrEqual(t, d, most)
 		require.GreaterOrEqual(t, d, most/2)

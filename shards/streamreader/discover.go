@@ -86,6 +86,11 @@ func (r *Reader) rest(ctx context.Context, gap time.Duration) (kicked bool, _ er
 		d = min(d, gap)
 	}
 	r.mu.Unlock()
+	select {
+	case <-r.kick: // with the timer due as well chance would decide
+		return true, ctx.Err()
+	default:
+	}
 	t := time.NewTimer(max(0, d-eager))
 	defer t.Stop()
 	select {
