@@ -23,6 +23,8 @@ func main() {
 	s.Add("shards/compare-sequence-numbers", compare)
 	s.Add("shards/resolve", resolve)
 	s.Add("shards/lineage-35000-shards-listed-and-read", lineage)
+	s.Add("shards/lineage-35000-shards-listed-again", listedAgain)
+	s.Add("shards/lineage-35000-generations-of-1-listed", generations)
 	s.Add("streamreader/100000-records-1-shard", throughput(1))
 	s.Add("streamreader/100000-records-8-shards", throughput(8))
 	s.Add("sdk/get-records-page-of-1000", sdkPage())

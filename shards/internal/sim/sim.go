@@ -56,9 +56,33 @@ type Report struct {
 }
 
 // Bad reports whether something happened that must not.
-func (r Report) Bad() bool {
-	_, growth, _ := Growth(r.Days)
-	return r.Lost+r.EarlyChildren+r.OnResume+r.DurableAhead+r.OutOfOrder+r.Gaps+r.OverLimit > 0 || growth > MaxGrowth || r.Err != nil
+func (r Report) Bad() bool { return len(r.Faults()) > 0 }
+
+// Faults names what happened that must not.
+func (r Report) Faults() (faults []string) {
+	for _, f := range []struct {
+		name string
+		n    int
+	}{
+		{"lost", r.Lost},
+		{"early-children", r.EarlyChildren},
+		{"latest-on-resume", r.OnResume},
+		{"durable-ahead", r.DurableAhead},
+		{"out-of-order", r.OutOfOrder},
+		{"gaps", r.Gaps},
+		{"over-limit", r.OverLimit},
+	} {
+		if f.n > 0 {
+			faults = append(faults, fmt.Sprintf("%s %d", f.name, f.n))
+		}
+	}
+	if what, growth, _ := Growth(r.Days); growth > MaxGrowth {
+		faults = append(faults, fmt.Sprintf("%s grew to %.2f times", what, growth))
+	}
+	if r.Err != nil {
+		faults = append(faults, "the reader ended: "+r.Err.Error())
+	}
+	return faults
 }
 
 // Line is the verdict.

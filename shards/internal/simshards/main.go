@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/pprof"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,8 +53,8 @@ func main() {
 		fmt.Println("sim:", report.Memory())
 		fmt.Printf("sim: %s real-time %v\n", report.Details(), time.Since(began).Round(100*time.Millisecond))
 		fmt.Println(report.Line(cfg))
-		if report.Bad() {
-			fmt.Fprintln(os.Stderr, "sim: failed:", report.Err)
+		if faults := report.Faults(); len(faults) > 0 {
+			fmt.Fprintln(os.Stderr, "sim: failed:", strings.Join(faults, ", "))
 			os.Exit(1)
 		}
 		os.Exit(0) // before the test's own verdict
