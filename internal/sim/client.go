@@ -14,14 +14,15 @@ import (
 // call makes one call out of the process. It takes a time that its name, its
 // target and its number decide.
 func (a *attempt) call(ctx context.Context, op, target string, do func() error) error {
-	if err := a.process.pass(ctx); err != nil {
-		return err
-	}
 	a.mu.Lock()
 	n := a.calls[op+target]
 	a.calls[op+target]++
 	a.mu.Unlock()
-	d := a.world.chance.of(op+target, a.n, n).between(time.Millisecond, 20*time.Millisecond)
+	dice := a.world.chance.of(op+target, a.n, n)
+	d := dice.between(time.Millisecond, 20*time.Millisecond)
+	if err := a.process.pass(ctx, dice); err != nil {
+		return err
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -29,13 +30,13 @@ func (a *attempt) call(ctx context.Context, op, target string, do func() error) 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := a.process.pass(ctx); err != nil {
+	if err := a.process.pass(ctx, dice); err != nil {
 		return err
 	}
 	if err := do(); err != nil {
 		return err
 	}
-	return a.process.pass(ctx) // a frozen process does not see the answer
+	return a.process.pass(ctx, dice) // a frozen process does not see the answer
 }
 
 // tables and streams are the service as a worker sees it.

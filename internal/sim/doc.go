@@ -28,12 +28,10 @@
 // # What a seed reproduces
 //
 // The script is a function of the seed, to the byte: Report.Script is its hash. So
-// are the fault of every call to the store and the time that every call takes,
-// whichever goroutine makes it. The rest of a run is not always: the library draws
-// the jitter of its retries from a source that cannot be seeded, so that after the
-// first failed call the instants of two runs differ; and goroutines that are ready
-// at one instant run in an order that the Go scheduler chooses, as a select among
-// several ready cases chooses at random. Without retries nine in ten worlds run the
-// same to the byte, log and all (Report.Log); a violation with them shows again
-// in most runs of its seed, but not in all.
+// are the fault of every call to the store, the time that every call takes,
+// whichever goroutine makes it, and the random part of every pause before a retry.
+// In a process that Alone has prepared the whole run is, log and all (Report.Log):
+// a violation shows again in every run of its seed. What is left is the Go runtime,
+// which interrupts a goroutine that runs for 10 ms of real time, as on a busy
+// machine, and then another may go first: less than one run in a thousand differs.
 package sim

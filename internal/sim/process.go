@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // process is what a worker lives in. Everything that leaves it passes the gate:
@@ -54,8 +55,9 @@ func (p *process) isDead() bool {
 	}
 }
 
-// pass is the gate.
-func (p *process) pass(ctx context.Context) error {
+// pass is the gate. Who waited at it goes on a little later than the others, as
+// its dice have it: at one instant the scheduler would choose who is first.
+func (p *process) pass(ctx context.Context, d dice) error {
 	for {
 		p.mu.Lock()
 		frozen := p.frozen
@@ -68,6 +70,7 @@ func (p *process) pass(ctx context.Context) error {
 		}
 		select {
 		case <-frozen:
+			time.Sleep(d.between(0, time.Millisecond))
 		case <-p.dead:
 		case <-ctx.Done():
 			return ctx.Err()

@@ -33,7 +33,6 @@ type script struct {
 	Inconsistent float64
 	EmptyPages   float64
 
-	Quiet   bool // nothing that makes the library retry
 	Actions []action
 }
 
@@ -104,17 +103,6 @@ func newScript(seed uint64) script {
 
 func (s *script) add(at time.Duration, w what, n int, long time.Duration) {
 	s.Actions = append(s.Actions, action{at, w, n, long})
-}
-
-// quiet takes out all that makes the library retry: what is left runs the same to
-// the byte, every time.
-func (s script) quiet() script {
-	s.Quiet, s.Faults, s.StoreFaults = true, 0, 0
-	s.Retention, s.RotateEvery = 24*time.Hour, 0
-	s.Actions = slices.DeleteFunc(slices.Clone(s.Actions), func(a action) bool {
-		return slices.Contains([]what{expire, cut, heal, freeze, thaw, bury}, a.What)
-	})
-	return s
 }
 
 // write puts and removes items, in bursts.
@@ -243,9 +231,6 @@ func (s script) settings(n int) settings {
 	}
 	if s.Relaxed && d.oneIn(2) {
 		t.Order = shards.Relaxed
-	}
-	if s.Quiet {
-		t.Redeliver = false
 	}
 	return t
 }

@@ -74,17 +74,17 @@ func (s *sink) flushLocked() {
 		d := s.a.world.chance.of("sink", s.a.n, h.number)
 		refused := s.a.set.Refuse > 0 && d.oneIn(s.a.set.Refuse)
 		wait := d.between(time.Millisecond, s.a.set.Slow)
-		s.busy.Go(func() { s.deliver(h, wait, refused) })
+		s.busy.Go(func() { s.deliver(h, d, wait, refused) })
 	}
 	s.held = nil
 }
 
 // deliver brings one batch to its destination. The process may be frozen or die
 // anywhere in it.
-func (s *sink) deliver(h *handout, wait time.Duration, refused bool) {
+func (s *sink) deliver(h *handout, d dice, wait time.Duration, refused bool) {
 	ctx := context.Background()
 	for {
-		if !s.a.sleep(wait) || s.a.process.pass(ctx) != nil {
+		if !s.a.sleep(wait) || s.a.process.pass(ctx, d) != nil {
 			return
 		}
 		if !refused {

@@ -48,6 +48,7 @@ type world struct {
 func Run(t *testing.T, seed uint64, out io.Writer) (r Report) {
 	scanOrders() // before virtual time begins
 	jitter.Fix()
+	collect()
 	synctest.Test(t, func(*testing.T) { r = run(newScript(seed), out) })
 	return r
 }
