@@ -82,13 +82,8 @@ func median(days []Day, of func(Day) uint64) uint64 {
 
 // endOfDay counts what is in use.
 func (s *simulation) endOfDay() {
-	d := Day{Number: len(s.report.Days) + 1, Rows: s.rows()}
-	for _, sh := range s.service.Shards(table) {
-		d.Retained++
-		if sh.Closed.IsZero() {
-			d.Open++
-		}
-	}
+	list := s.service.Shards(table)
+	d := Day{Number: len(s.report.Days) + 1, Open: open(list), Retained: len(list), Rows: s.rows()}
 	u := inUse()
 	d.Heap, d.Stacks, d.Goroutines = u.heap, u.stacks, u.goroutines
 	s.report.Days = append(s.report.Days, d)

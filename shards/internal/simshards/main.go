@@ -22,6 +22,7 @@ func main() {
 	testing.Init()
 	shards := flag.Int("shards", 25, "shards open at once")
 	days := flag.Int("days", 30, "virtual days")
+	length := flag.Duration("for", 0, "virtual time, instead of -days")
 	seed := flag.Uint64("seed", 1, "decides everything that is left to chance")
 	idle := flag.Duration("idle", 10*time.Minute, "poll of an idle shard")
 	write := flag.Duration("write", 40*time.Minute, "one record a shard is written this often, on average")
@@ -35,6 +36,9 @@ func main() {
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800) // memory is cheaper than collecting it; what is printed is counted after a collection
+	}
+	if *length > 0 {
+		cfg.Duration = *length
 	}
 	stop, err := profile(*cpu)
 	if err != nil {
