@@ -31,11 +31,12 @@ func stateMachine(invariant func(s *machine) error) func(*rapid.T) {
 	}
 }
 
-// fewSlots lets a machine of some fifty items reach what needs thousands.
+// fewSlots lets a machine of some ten items reach what needs thousands: slots
+// are moved whenever fewer than a half are in use.
 func fewSlots(t testing.TB) {
-	was := keepSlots
-	keepSlots = 2
-	t.Cleanup(func() { keepSlots = was })
+	keep, many := keepSlots, sparse
+	keepSlots, sparse = 2, 2
+	t.Cleanup(func() { keepSlots, sparse = keep, many })
 }
 
 func TestT1_PositionNeverPassesAnOutstandingTicket(t *testing.T) {

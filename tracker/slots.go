@@ -34,8 +34,9 @@ const (
 var keepSlots = 1024
 
 // Above keepSlots the slots are moved to a smaller slice when fewer than one in
-// sparse is in use: rare enough that moving costs O(1) a settled item.
-const sparse = 16
+// sparse is in use: rare enough that moving costs O(1) a settled item. A variable
+// for the same reason.
+var sparse = 16
 
 // pushLocked appends an item to the ring and returns its ticket.
 func (f *Frontier[P]) pushLocked(pos P, weight int64, flag uint64) Ticket[P] {
