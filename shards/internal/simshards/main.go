@@ -1,6 +1,14 @@
 // Command simshards runs the shard simulation and prints its verdict:
 //
 //	go run ./shards/internal/simshards -shards 25 -days 30 -seed 1
+//
+// Many shards for weeks, the last two thirds of them read by one reader:
+//
+//	go run ./shards/internal/simshards -shards 5000 -write 2h -idle 30m -describe-rate 2 -calm
+//
+// The reader's own pace, for some minutes:
+//
+//	go run ./shards/internal/simshards -shards 5000 -for 10m -write 10m -idle 2s -discovery 30s
 package main
 
 import (
@@ -25,13 +33,15 @@ func main() {
 	length := flag.Duration("for", 0, "virtual time, instead of -days")
 	seed := flag.Uint64("seed", 1, "decides everything that is left to chance")
 	idle := flag.Duration("idle", 10*time.Minute, "poll of an idle shard")
+	discovery := flag.Duration("discovery", 10*time.Minute, "pause between listings while nothing rotates")
 	write := flag.Duration("write", 40*time.Minute, "one record a shard is written this often, on average")
 	describe := flag.Float64("describe-rate", 0, "limit of DescribeStream calls a second, 0 for the reader's default")
 	calm := flag.Bool("calm", false, "one reader lives through the last two thirds of the time, for the verdict on memory")
 	cpu := flag.String("cpuprofile", "", "file to write a CPU profile to")
 	flag.Parse()
 	cfg := sim.Config{
-		Seed: *seed, Shards: *shards, Duration: time.Duration(*days) * 24 * time.Hour, IdlePoll: *idle, WriteEvery: *write, Calm: *calm, DescribeRate: *describe, Reshape: true,
+		Seed: *seed, Shards: *shards, Duration: time.Duration(*days) * 24 * time.Hour, WriteEvery: *write, Reshape: true, Calm: *calm,
+		IdlePoll: *idle, Discovery: *discovery, DescribeRate: *describe,
 		OnDay: func(d sim.Day) { fmt.Println("sim:", d) },
 	}
 	if os.Getenv("GOGC") == "" {
