@@ -285,6 +285,23 @@ func TestT6_EveryWayOutOfTheLineWakesTheNext(t *testing.T) {
 	}
 }
 
+// What weighs nothing needs no loan, and so does not stand in line for one.
+func TestT6_WeightlessItemsDoNotStandInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGroup[int, spot](GroupConfig[int]{Share: 1, Limit: 2})
+		a, _ := g.Add(1)
+		b, _ := g.Add(2)
+		require.True(t, start(a, spot{}, 1).done)
+		require.True(t, start(a, spot{}, 2).done, "lent")
+		require.True(t, start(b, spot{}, 1).done)
+		require.False(t, start(b, spot{}, 1).done, "nothing is left to lend")
+		require.True(t, start(a, spot{}, 0).done)
+		require.NoError(t, checkGroup(g))
+		g.Revoke(1)
+		g.Revoke(2)
+	})
+}
+
 func TestT7_RevokeRacesAcks(t *testing.T) {
 	var advanced atomic.Int64
 	g := NewGroup[int, int](GroupConfig[int]{Share: 4, Limit: 8, OnAdvance: func(int) { advanced.Add(1) }})
