@@ -43,6 +43,7 @@ func (c *change) String() string {
 // lane is one shard with all that was ever written to it.
 type lane struct {
 	id, parent string
+	prefix     string // of its stream's partitions
 	changes    []*change
 	bySeq      map[string]*change
 	clear      int // every change before it is settled
@@ -71,7 +72,9 @@ type oracle struct {
 	rows     map[string]row
 	attempts map[string]*attempt
 
-	start      time.Time // changes from this second on are owed by the stream
+	origin     checkpoint.Origin // as the first attempt found it
+	streams    map[string]bool   // by prefix: that it is there instead of another was reported, or need not be
+	start      time.Time         // changes from this second on are owed by the stream
 	known      bool
 	generation uint64
 	plan       backfill.Plan
@@ -103,7 +106,7 @@ func newBook() book {
 func newOracle(w *world) *oracle {
 	return &oracle{
 		w: w, items: map[string][]*change{}, lanes: map[string]*lane{}, rows: map[string]row{},
-		attempts: map[string]*attempt{}, scanned: map[string]int{},
+		attempts: map[string]*attempt{}, streams: map[string]bool{}, scanned: map[string]int{},
 	}
 }
 
@@ -130,7 +133,7 @@ func (o *oracle) wrote(key string, removed bool, c streamtest.Change) {
 	l.bySeq[c.SequenceNumber] = n
 	o.items[key] = append(o.items[key], n)
 	o.report.Changes++
-	if r := o.rows[streamPrefix(o.w.arn)+l.id]; r.complete {
+	if r := o.rows[l.prefix+l.id]; r.complete {
 		o.violation(&o.report.Lost, "shard %s is complete in the store, and still open: %v would be lost", l.id, n)
 	}
 }
@@ -141,7 +144,7 @@ func (o *oracle) learn(list []streamtest.Shard) {
 	defer o.mu.Unlock()
 	for _, s := range list {
 		if o.lanes[s.ID] == nil {
-			o.lanes[s.ID] = &lane{id: s.ID, parent: s.Parent, bySeq: map[string]*change{}, gapped: -1}
+			o.lanes[s.ID] = &lane{id: s.ID, parent: s.Parent, prefix: streamPrefix(o.w.arn), bySeq: map[string]*change{}, gapped: -1}
 		}
 	}
 }
@@ -223,6 +226,7 @@ func (o *oracle) planIs(a *attempt, run backfill.Run) {
 	case run.Generation > o.generation:
 		o.generation, o.plan, o.start, o.known = run.Generation, run.Plan, run.Plan.StartTime, true
 		o.scanned = map[string]int{}
+		o.streams[streamPrefix(run.Plan.Anchor)] = true
 	case !run.Plan.StartTime.Equal(o.plan.StartTime) || run.Plan.Segments != o.plan.Segments:
 		o.violation(&o.report.Regressions, "attempt %d follows another plan of generation %d: from %v in %d segments, not from %v in %d",
 			a.n, run.Generation, run.Plan.StartTime, run.Plan.Segments, o.plan.StartTime, o.plan.Segments)
@@ -235,13 +239,17 @@ func (o *oracle) originIs(a *attempt, origin checkpoint.Origin, fresh *checkpoin
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.known || o.start != (time.Time{}) {
+		if origin != o.origin {
+			o.violation(&o.report.Regressions, "attempt %d begins at %+v, the pipeline began at %+v", a.n, origin, o.origin)
+		}
 		return
 	}
+	o.origin, o.streams[streamPrefix(origin.Source)] = origin, true
 	o.start = origin.Time
 	if o.start.IsZero() || origin.Start == checkpoint.StartTrimHorizon {
 		o.start = time.Unix(0, 0)
 	}
-	if origin.Start == checkpoint.StartTrimHorizon || o.w.script.ByTime || fresh == nil || !o.w.script.Fresh {
+	if origin.Start == checkpoint.StartTrimHorizon || a.set.ByTime || fresh == nil || !o.w.script.Fresh {
 		o.known = true
 		return
 	}
@@ -334,6 +342,14 @@ func streamPrefix(arn string) string {
 	return "stream/" + label + "/"
 }
 
+// shardOf is the shard that a partition is of, whatever stream it is in.
+func shardOf(partition string) (id string, ok bool) {
+	if rest, is := strings.CutPrefix(partition, "stream/"); is {
+		_, id, ok = strings.Cut(rest, "/")
+	}
+	return id, ok
+}
+
 func attemptName(n int) string { return "attempt-" + strconv.Itoa(n) }
 
 // byOwner is the attempt that claimed a row with this owner.
@@ -357,6 +373,10 @@ func (o *oracle) gap(a *attempt, g shards.Gap) {
 	defer o.mu.Unlock()
 	o.report.Gaps++
 	o.w.log("attempt %d gap %s", a.n, g.Error())
+	if g.Shard == "" {
+		o.goneStreamsLocked(a)
+		return
+	}
 	l := o.lanes[g.Shard]
 	if l == nil {
 		return
@@ -377,6 +397,25 @@ func (o *oracle) gap(a *attempt, g shards.Gap) {
 		other := o.lanes[id]
 		if o.relatedLocked(l, other) || o.relatedLocked(other, l) {
 			o.excuseLocked(other, 0, gone[other.id])
+		}
+	}
+}
+
+// replaced is told that the table has another stream from now on.
+func (o *oracle) replaced(arn string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.w.arn = arn
+	o.report.Replaced++
+}
+
+// goneStreamsLocked excuses what the streams before this one still held.
+func (o *oracle) goneStreamsLocked(a *attempt) {
+	prefix := streamPrefix(a.arn)
+	o.streams[prefix] = true
+	for _, id := range sorted(o.lanes) {
+		if l := o.lanes[id]; l.prefix < prefix { // labels are instants
+			o.excuseLocked(l, 0, len(l.changes))
 		}
 	}
 }

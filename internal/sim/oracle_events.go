@@ -69,6 +69,9 @@ func (o *oracle) inOrderLocked(a *attempt, h *handout) {
 			o.violation(&o.report.Order, "attempt %d reads the stream, but %s of the backfill was never delivered", a.n, key)
 		}
 	}
+	if !o.streams[h.shard.prefix] {
+		o.violation(&o.report.Lost, "attempt %d reads the stream of %s, and never said that it is not the one that the pipeline read", a.n, h.partition)
+	}
 	if p := o.lanes[h.shard.parent]; p != nil && a.set.Order == shards.Strict {
 		if at := o.clearLocked(p); at < len(p.changes) {
 			o.violation(&o.report.Order, "attempt %d reads shard %s, but %v of its parent %s was never delivered", a.n, h.shard.id, p.changes[at], p.id)
@@ -79,6 +82,9 @@ func (o *oracle) inOrderLocked(a *attempt, h *handout) {
 			continue
 		}
 		before := o.items[c.key][c.version-2]
+		if o.w.script.Merges && before.shard != c.shard && !o.relatedLocked(c.shard, before.shard) {
+			continue // the parent that a merge does not name is not waited for
+		}
 		if o.w.script.Relaxed && before.shard != c.shard {
 			continue
 		}
@@ -155,7 +161,7 @@ var keyInPosition = regexp.MustCompile(`"(k\d+)"`)
 
 // saved holds a row that was written against what the sink has.
 func (o *oracle) saved(cp checkpoint.Checkpoint) {
-	if shard, ok := strings.CutPrefix(cp.Partition, streamPrefix(o.w.arn)); ok && !o.knows(shard) {
+	if shard, ok := shardOf(cp.Partition); ok && !o.knows(shard) {
 		o.learn(o.w.service.Shards(table)) // it has rotated by itself
 	} else if ok && cp.Complete {
 		o.closeGap(o.lanes[shard], 1<<30) // it ends without another record
@@ -171,7 +177,7 @@ func (o *oracle) saved(cp checkpoint.Checkpoint) {
 		o.violation(&o.report.Regressions, "%s was complete and is not any more", cp.Partition)
 	}
 	keys, generation, segment := o.scanOrder(cp.Partition)
-	shard, isShard := strings.CutPrefix(cp.Partition, streamPrefix(o.w.arn))
+	shard, isShard := shardOf(cp.Partition)
 	switch {
 	case segment:
 		r.index = o.savedSegmentLocked(cp, keys, generation, r.index)

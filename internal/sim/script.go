@@ -21,7 +21,7 @@ type script struct {
 	Backfill bool
 	Overlap  bool // handoff, of worlds that ask no order across the handoff
 	Relaxed  bool // workers may read children beside their parents
-	// Origin of worlds without a backfill.
+	// Origin of worlds without a backfill, as the first worker asks for it.
 	Start  checkpoint.Start
 	Fresh  bool // keep the Freshness that Begin returned
 	ByTime bool
@@ -33,6 +33,7 @@ type script struct {
 	Inconsistent float64
 	EmptyPages   float64
 
+	Merges  bool // some shards have a parent that nobody names
 	Actions []action
 }
 
@@ -52,6 +53,8 @@ const (
 	rotate  what = "rotate" // one shard
 	rotates what = "rotate all"
 	split   what = "split"
+	merge   what = "merge"   // two neighbours; their child names one of them as its parent
+	replace what = "replace" // the stream by another: disabled and enabled; N 1: kill the worker
 	expire  what = "expire iterators"
 	cut     what = "cut the store"
 	heal    what = "heal the store"
@@ -97,6 +100,8 @@ func newScript(seed uint64) script {
 	s.write(d, length)
 	s.reshape(d, length)
 	s.operate(d, length)
+	s.merge(length)
+	s.replace(length)
 	slices.SortStableFunc(s.Actions, func(a, b action) int { return int(a.At - b.At) })
 	return s
 }
@@ -137,6 +142,36 @@ func (s *script) reshape(d dice, length time.Duration) {
 		at := d.between(0, length)
 		s.add(at, cut, 0, 0)
 		s.add(at+d.between(time.Second, 40*time.Second), heal, 0, 0)
+	}
+}
+
+// merge has dice of its own, as replace has, so that worlds without either stay
+// what they were.
+func (s *script) merge(length time.Duration) {
+	d := chance(s.Seed).of("merge")
+	if s.Merges = d.oneIn(3); !s.Merges {
+		return
+	}
+	for range 1 + d.IntN(4) {
+		at, k := d.between(0, length), d.IntN(s.Keys)
+		s.add(at-time.Millisecond, put, k, 0)
+		s.add(at, merge, d.IntN(16), 0)
+		s.add(at+time.Millisecond, put, k, 0)
+	}
+}
+
+// replace is for worlds that read the stream alone: a backfill that lost its stream
+// has to be begun again, which is for the worlds that do so.
+func (s *script) replace(length time.Duration) {
+	d := chance(s.Seed).of("replace")
+	if s.Backfill || s.Retention < time.Hour || !d.oneIn(3) {
+		return
+	}
+	for range 1 + d.IntN(2) {
+		at, k := d.between(0, length), d.IntN(s.Keys)
+		s.add(at-time.Millisecond, put, k, 0)
+		s.add(at, replace, d.IntN(2), d.between(10*time.Millisecond, 20*time.Second))
+		s.add(at+time.Millisecond, put, k, 0)
 	}
 }
 
@@ -193,6 +228,8 @@ type settings struct {
 	Limit       int32
 	InFlight    int
 	Order       shards.Order
+	Start       checkpoint.Start // of worlds without a backfill: only the first one counts
+	ByTime      bool
 	MaxRecords  int64
 	PageLimit   int32
 	Poll        time.Duration
@@ -232,10 +269,14 @@ func (s script) settings(n int) settings {
 	if s.Relaxed && d.oneIn(2) {
 		t.Order = shards.Relaxed
 	}
+	if t.Start, t.ByTime = s.Start, s.ByTime; n > 0 {
+		d = chance(s.Seed).of("start", n)
+		t.Start, t.ByTime = pick(d, checkpoint.StartLatest, checkpoint.StartTrimHorizon), d.oneIn(3)
+	}
 	return t
 }
 
 // calm are the settings of the last attempt.
 func (s script) calm() settings {
-	return settings{Interval: time.Second, Parallel: 16, Segments: 3, Limit: 50, Poll: 200 * time.Millisecond, Batch: 1, Linger: time.Second, Slow: time.Second}
+	return settings{Interval: time.Second, Parallel: 16, Start: s.Start, ByTime: s.ByTime, Segments: 3, Limit: 50, Poll: 200 * time.Millisecond, Batch: 1, Linger: time.Second, Slow: time.Second}
 }

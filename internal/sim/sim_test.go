@@ -32,7 +32,7 @@ func TestDeployments(t *testing.T) {
 	// The worlds must have been worth it.
 	for name, count := range map[string]int{
 		"crashes": total.Crashes, "duplicates": total.Duplicates, "zombies": total.Zombies,
-		"fenced": total.Fenced, "backfills again": total.Again, "gaps": total.Gaps,
+		"fenced": total.Fenced, "backfills again": total.Again, "gaps": total.Gaps, "streams replaced": total.Replaced,
 	} {
 		require.NotZero(t, count, "no %s in %d worlds", name, n)
 	}

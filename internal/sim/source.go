@@ -23,7 +23,7 @@ var (
 // PlanBackfill implements backfill.Planner.
 func (a *attempt) PlanBackfill(ctx context.Context) (backfill.Plan, error) {
 	p, err := a.scan.PlanBackfill(ctx)
-	p.Anchor = a.world.arn
+	p.Anchor = a.arn
 	return p, err
 }
 
@@ -63,7 +63,7 @@ func (a *attempt) ReadStream(ctx context.Context) (batch, backfill.AckFunc, erro
 	if err != nil {
 		return batch{}, nil, err
 	}
-	b := batch{partition: streamPrefix(a.world.arn) + in.ShardID}
+	b := batch{partition: streamPrefix(a.arn) + in.ShardID}
 	for _, r := range in.Records {
 		c := a.world.oracle.record(in.ShardID, *r.Dynamodb.SequenceNumber)
 		if c == nil {

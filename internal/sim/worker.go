@@ -26,6 +26,7 @@ type attempt struct {
 	world   *world
 	n       int
 	name    string
+	arn     string // of the stream as it was when the life began
 	set     settings
 	word    string // asks for a new backfill
 	process *process
@@ -58,7 +59,7 @@ type attempt struct {
 // start begins a life.
 func (w *world) start(set settings) *attempt {
 	a := &attempt{
-		world: w, n: w.attempts, name: attemptName(w.attempts), set: set, word: w.word,
+		world: w, n: w.attempts, name: attemptName(w.attempts), arn: w.arn, set: set, word: w.word,
 		process: newProcess(), ready: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{}),
 		calls: map[string]int{}, iterators: map[string]string{}, book: newBook(),
 	}
@@ -177,7 +178,7 @@ func (a *attempt) connect() (err error) {
 // beginStream finds the origin and makes the reader.
 func (a *attempt) beginStream() error {
 	s := a.world.script
-	o := checkpoint.Origin{Start: s.Start, Time: a.world.service.Time(), Source: a.world.arn}
+	o := checkpoint.Origin{Start: a.set.Start, Time: a.world.service.Time(), Source: a.arn}
 	for {
 		ctx, cancel := context.WithTimeout(a.ctx, 5*time.Second)
 		origin, fresh, err := checkpoint.Begin(ctx, a.committer.Store(), pipeline, o)
@@ -200,8 +201,8 @@ func (a *attempt) beginStream() error {
 
 func (a *attempt) newReader(o checkpoint.Origin, fresh *checkpoint.Freshness) (*streamreader.Reader, error) {
 	cfg := streamreader.Config{
-		Client: streams{a.world.service.Streams(), a}, StreamARN: a.world.arn, Committer: a.committer,
-		Origin: o, Fresh: fresh, ByTime: a.world.script.ByTime, Order: a.set.Order,
+		Client: streams{a.world.service.Streams(), a}, StreamARN: a.arn, Committer: a.committer,
+		Origin: o, Fresh: fresh, ByTime: a.set.ByTime, Order: a.set.Order,
 		MaxRecords: a.set.MaxRecords, PageLimit: a.set.PageLimit,
 		Poll: a.set.Poll, IdlePoll: 4 * time.Second, Discovery: 10 * time.Second,
 		Retention: a.world.script.Retention,

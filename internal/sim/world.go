@@ -18,6 +18,7 @@ import (
 	"github.com/ackgate/ackgate/checkpoint"
 	"github.com/ackgate/ackgate/checkpoint/storetest"
 	"github.com/ackgate/ackgate/internal/jitter"
+	"github.com/ackgate/ackgate/shards/streamreader"
 	"github.com/ackgate/ackgate/shards/streamtest"
 )
 
@@ -116,8 +117,10 @@ func (w *world) do(a action) {
 	}
 	w.log("%s %d", a.What, a.N)
 	switch a.What {
-	case rotate, split, rotates:
+	case rotate, split, rotates, merge:
 		w.reshape(a)
+	case replace:
+		w.replaceStream(a)
 	case expire:
 		w.service.ExpireIterators()
 	case cut:
@@ -197,7 +200,8 @@ func (w *world) judge(a *attempt) {
 	w.oracle.mu.Lock()
 	defer w.oracle.mu.Unlock()
 	// A segment that was fenced once all was settled is found out late.
-	if !foreseen(a.err) && !(a.lost && errors.Is(a.err, backfill.ErrIncomplete)) {
+	ended := errors.Is(a.err, streamreader.ErrStreamEnded) && a.arn != w.arn
+	if !foreseen(a.err) && !ended && !(a.lost && errors.Is(a.err, backfill.ErrIncomplete)) {
 		w.oracle.violation(&w.oracle.report.Stuck, "attempt %d ended without a cause: %v", a.n, a.err)
 	}
 }
@@ -239,6 +243,13 @@ func (w *world) reshape(a action) {
 	switch {
 	case a.What == rotates:
 		err = w.service.Rotate(table)
+	case a.What == merge:
+		err = errors.New("no neighbour")
+		for i := 0; i < len(open) && err != nil; i++ {
+			if open[i] != id {
+				_, err = w.service.Merge(table, id, open[i])
+			}
+		}
 	case a.What == split && len(open) < 8:
 		_, err = w.service.Split(table, id)
 	default:
@@ -248,6 +259,24 @@ func (w *world) reshape(a action) {
 		w.log("reshape: %v", err)
 	}
 	w.oracle.learn(w.service.Shards(table))
+}
+
+// replaceStream has the table's stream disabled and enabled again. Workers read the
+// old one until they end, and the new one once they start again.
+func (w *world) replaceStream(a action) {
+	w.oracle.learn(w.service.Shards(table))
+	if err := w.service.DisableStream(table); err != nil {
+		panic(err)
+	}
+	arn, err := w.service.EnableStream(table)
+	if err != nil {
+		panic(err)
+	}
+	w.oracle.replaced(arn)
+	w.oracle.learn(w.service.Shards(table))
+	if a.N == 1 {
+		w.stop(a.For, (*attempt).kill)
+	}
 }
 
 // finish stops the faults, leaves one calm worker alone, and counts.
@@ -348,7 +377,7 @@ func (o *oracle) final(last *attempt) {
 	}
 	for _, id := range sorted(o.lanes) {
 		l := o.lanes[id]
-		r, ok := o.rows[streamPrefix(o.w.arn)+id]
+		r, ok := o.rows[l.prefix+id]
 		if n := len(l.changes); n > gone[id] && !r.complete && (!ok || r.index < n-1) && o.owedLocked(l.changes[n-1]) && !l.changes[n-1].lost {
 			o.violation(&o.report.Stuck, "everything is delivered and drained, but %s of shard %s is not durable", l.changes[n-1], id)
 		}
@@ -359,7 +388,7 @@ func (o *oracle) final(last *attempt) {
 // position.
 func (o *oracle) leftBehindLocked() bool {
 	for id, l := range o.lanes {
-		r, ok := o.rows[streamPrefix(o.w.arn)+id]
+		r, ok := o.rows[l.prefix+id]
 		if at := o.clearLocked(l); ok && at < len(l.changes) && (r.complete || at <= r.index) {
 			return true
 		}
