@@ -174,7 +174,7 @@ func dropStatements(list []ast.Stmt, text func(ast.Node) string, add func(ast.No
 			}
 		case *ast.IncDecStmt:
 		case *ast.AssignStmt:
-			if s.Tok == token.DEFINE {
+			if blank, ok := s.Lhs[0].(*ast.Ident); s.Tok == token.DEFINE || ok && blank.Name == "_" {
 				continue
 			}
 		default:
