@@ -302,6 +302,26 @@ func TestT6_WeightlessItemsDoNotStandInLine(t *testing.T) {
 	})
 }
 
+// Room that is given back after a call was refused it and before it stands in
+// line is offered to nobody: the call has to ask once more.
+func TestT6_RoomGivenBackBeforeTheCallStandsInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGroup[int, spot](GroupConfig[int]{Share: 1, Limit: 1})
+		a, _ := g.Add(1)
+		b, _ := g.Add(2)
+		lent := start(a, spot{}, 1)
+		require.True(t, start(a, spot{}, 1).done)
+		require.True(t, start(b, spot{}, 1).done)
+		b.mu.Lock()
+		require.False(t, b.admitLocked(1), "the only one to lend is lent")
+		require.True(t, lent.tk.Ack())
+		got, err := b.waitAndUnlock(t.Context(), []Item[spot]{{Weight: 1}}, 1, nil)
+		require.NoError(t, err)
+		require.Len(t, got, 1)
+		require.NoError(t, checkGroup(g))
+	})
+}
+
 func TestT7_RevokeRacesAcks(t *testing.T) {
 	var advanced atomic.Int64
 	g := NewGroup[int, int](GroupConfig[int]{Share: 4, Limit: 8, OnAdvance: func(int) { advanced.Add(1) }})
