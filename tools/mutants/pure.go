@@ -37,9 +37,13 @@ func runPure(ctx context.Context, packages []string, only string, jobs int) (boo
 	if err != nil {
 		return false, err
 	}
+	explained, err := readExplained(filepath.Join(trees[0].dir, "testdata", "mutants", "survivors.txt"))
+	if err != nil {
+		return false, err
+	}
 	ok := true
 	for _, pkg := range packages {
-		survivors, err := purePackage(ctx, trees[0], pkg, wanted, jobs)
+		survivors, err := purePackage(ctx, trees[0], pkg, wanted, explained, jobs)
 		if err != nil {
 			return false, err
 		}
@@ -48,7 +52,31 @@ func runPure(ctx context.Context, packages []string, only string, jobs int) (boo
 	return ok, nil
 }
 
-func purePackage(ctx context.Context, t *tree, pkg string, wanted *regexp.Regexp, jobs int) (survivors int, err error) {
+// readExplained reads the survivors that were gone through: from what site
+// prints of them, without its line, to the reason why no test can see them.
+func readExplained(file string) (map[string]string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	explained := map[string]string{}
+	for n, line := range strings.Split(string(text), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		what, why, ok := strings.Cut(line, " -- ")
+		if !ok || why == "" {
+			return nil, fmt.Errorf("%s:%d: no ' -- reason' behind the mutant", file, n+1)
+		}
+		explained[what] = why
+	}
+	return explained, nil
+}
+
+// purePackage returns how many survived without an explanation.
+func purePackage(
+	ctx context.Context, t *tree, pkg string, wanted *regexp.Regexp, explained map[string]string, jobs int,
+) (survivors int, err error) {
 	dir := filepath.Join(t.dir, filepath.FromSlash(pkg))
 	binary := filepath.Join(filepath.Dir(t.dir), filepath.Base(pkg)+".test")
 	sites, err := compileAll(ctx, t, dir, pkg, binary)
@@ -59,22 +87,27 @@ func purePackage(ctx context.Context, t *tree, pkg string, wanted *regexp.Regexp
 		return 0, fmt.Errorf("%s is not green without a mutant: %w\n%s", pkg, err, out)
 	}
 	var (
-		mu     sync.Mutex
-		killed int
-		alive  []site
-		next   = make(chan site)
-		group  sync.WaitGroup
+		mu                     sync.Mutex
+		killed, known, unknown int
+		next                   = make(chan site)
+		group                  sync.WaitGroup
 	)
+	folder := strings.TrimPrefix(pkg, "./") + "/"
 	for range jobs {
 		group.Go(func() {
 			for s := range next {
 				_, err := runSite(ctx, binary, dir, s.number)
 				mu.Lock()
-				if err == nil {
-					alive = append(alive, s)
-					fmt.Printf("survived: %s/%s\n", strings.TrimPrefix(pkg, "./"), s)
-				} else {
+				why, ok := explained[folder+s.file+": "+s.change]
+				switch {
+				case err != nil:
 					killed++
+				case ok:
+					known++
+					fmt.Printf("explained: %s%s: %s\n", folder, s, why)
+				default:
+					unknown++
+					fmt.Printf("survived: %s%s\n", folder, s)
 				}
 				mu.Unlock()
 			}
@@ -90,8 +123,8 @@ func purePackage(ctx context.Context, t *tree, pkg string, wanted *regexp.Regexp
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	fmt.Printf("pure %s: %d mutants, %d killed, %d survived\n", pkg, killed+len(alive), killed, len(alive))
-	return len(alive), nil
+	fmt.Printf("pure %s: %d mutants, %d killed, %d explained, %d survived\n", pkg, killed+known+unknown, killed, known, unknown)
+	return unknown, nil
 }
 
 // compileAll writes the package with all sites and compiles its tests. A site
