@@ -5,7 +5,7 @@ FUZZTIME ?= 3s
 SEEDS    ?= 1000
 MINUTES  ?= 5
 
-.PHONY: demo test check fmt vet staticcheck race arch32 fuzz snippets readme integration sim mutants model soak sim-shards sim-backfill vuln bench spec
+.PHONY: demo test check fmt vet staticcheck race arch32 fuzz snippets readme integration sim mutants model soak sim-shards sim-shards-scale sim-backfill vuln bench spec
 
 demo: ## kill a real pipeline again and again and count what was lost
 	@cd examples && $(GO) run ./quickstart
@@ -62,6 +62,9 @@ model: ## the commit protocol and the handoff, searched exhaustively by spin
 soak: ## ddbcdc killed for MINUTES behind a failing proxy, against moto
 	@integration/servers/install.sh
 	@cd integration && $(GO) run -tags integration ./soak -minutes $(MINUTES)
+
+sim-shards-scale: ## 5,000 shards for thirty days of rotation: about 25 minutes
+	@$(GO) run ./shards/internal/simshards -shards 5000 -write 2h -idle 30m -describe-rate 2 -calm
 
 sim-shards: ## weeks of rotation, faults and crashes in virtual time
 	@$(GO) run ./shards/internal/simshards
