@@ -46,9 +46,10 @@ type lane struct {
 	prefix     string // of its stream's partitions
 	changes    []*change
 	bySeq      map[string]*change
-	clear      int // every change before it is settled
-	gapped     int // a gap was reported from here on, and nothing was read behind it; -1: no
-	until      int // where the gap ends
+	named      map[*attempt]bool // to whom some answer named it, as a shard or as a parent
+	clear      int               // every change before it is settled
+	gapped     int               // a gap was reported from here on, and nothing was read behind it; -1: no
+	until      int               // where the gap ends
 }
 
 // row is a checkpoint as it stands in the store.
@@ -93,6 +94,7 @@ type book struct {
 	tried    map[string]time.Time
 	checked  bool // the backfill was found to be over
 	stopping bool
+	endedAt  time.Time
 	lost     bool // it met a fence
 }
 
@@ -144,7 +146,7 @@ func (o *oracle) learn(list []streamtest.Shard) {
 	defer o.mu.Unlock()
 	for _, s := range list {
 		if o.lanes[s.ID] == nil {
-			o.lanes[s.ID] = &lane{id: s.ID, parent: s.Parent, prefix: streamPrefix(o.w.arn), bySeq: map[string]*change{}, gapped: -1}
+			o.lanes[s.ID] = &lane{id: s.ID, parent: s.Parent, prefix: streamPrefix(o.w.arn), bySeq: map[string]*change{}, named: map[*attempt]bool{}, gapped: -1}
 		}
 	}
 }
@@ -416,6 +418,41 @@ func (o *oracle) goneStreamsLocked(a *attempt) {
 	for _, id := range sorted(o.lanes) {
 		if l := o.lanes[id]; l.prefix < prefix { // labels are instants
 			o.excuseLocked(l, 0, len(l.changes))
+		}
+	}
+}
+
+// named is told what an answer to an attempt named.
+func (o *oracle) named(a *attempt, ids ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, id := range ids {
+		if l := o.lanes[id]; l != nil {
+			l.named[a] = true
+		}
+	}
+}
+
+// excuseUnnamed excuses what nobody can know of: a shard that merged, that its child
+// does not name as its parent, and that has left the stream without a checkpoint.
+// Whoever an answer had named it to died before it was its turn, and left no trace
+// of it; no answer will name it again.
+func (o *oracle) excuseUnnamed() {
+	gone := o.trimmed()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, id := range sorted(o.lanes) {
+		l := o.lanes[id]
+		n := len(l.changes)
+		if _, row := o.rows[l.prefix+id]; !o.w.script.Merges || row || n == 0 || gone[id] < n {
+			continue
+		}
+		known := false
+		for a := range l.named {
+			known = known || a.endedAt.IsZero()
+		}
+		if !known {
+			o.excuseLocked(l, 0, n)
 		}
 	}
 }

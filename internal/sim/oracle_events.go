@@ -293,7 +293,7 @@ func (o *oracle) ended(a *attempt, crash bool) {
 			o.promptLocked(a, partition)
 		}
 	}
-	a.stopping = true
+	a.stopping, a.endedAt = true, time.Now()
 }
 
 // promptLocked checks, as the attempt loses the partition, that all it had delivered was
