@@ -413,7 +413,7 @@ func TestGroupWithoutLimits(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1000, g.Stats().Outstanding)
-	require.EqualValues(t, 1000<<40, g.Stats().OutstandingWeight)
+	require.Equal(t, int64(1000<<40), g.Stats().OutstandingWeight)
 	require.True(t, g.Revoke("a"))
 	require.False(t, g.Revoke("a"))
 	require.Zero(t, g.Stats().Members)
