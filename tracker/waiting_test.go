@@ -184,7 +184,8 @@ func TestT6_WaitingCostsNoGoroutine(t *testing.T) {
 		for i := range n {
 			calls = append(calls, start(f, spot{n: i + 1}, 1))
 		}
-		require.Equal(t, before+n, runtime.NumGoroutine(), "the callers' own and no more")
+		// The number is the process's: somebody else's goroutine may end meanwhile.
+		require.LessOrEqual(t, runtime.NumGoroutine(), before+n, "the callers' own and no more")
 		require.True(t, first.tk.Ack())
 		for i, c := range calls {
 			synctest.Wait()
