@@ -1,0 +1,6 @@
+//go:build race
+
+package sim
+
+// The race detector has the scheduler choose at random.
+const raceDetector = true
