@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs every fuzz target of the root module for the time given, one after another.
+# Runs every fuzz target of the root module, as -fuzztime says, one after another.
 set -eu
-time=${1:-3s}
+time=${1:-3000x}
 go=${GO:-go}
 cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
