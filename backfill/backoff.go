@@ -32,12 +32,7 @@ func (b Backoff) validate() error {
 
 // Pause is the wait before attempt n+1, after n failures, n from 1.
 func (b Backoff) Pause(n int) time.Duration {
-	d := b.Min
-	for i := 1; i < n && d < b.Max; i++ {
-		d *= 2
-	}
-	d = min(d, b.Max)
-	return d - time.Duration(jitter.Part("backfill", n)*float64(d/2))
+	return jitter.Backoff(b.Min, b.Max, n, jitter.Part("backfill", n))
 }
 
 // retry is what failed so far of one thing, kept over Reads: a caller that reads

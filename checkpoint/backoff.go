@@ -12,12 +12,7 @@ type backoff struct{ min, max time.Duration }
 // after returns the pause after the given number of failures (1, 2, …): the
 // doubled pause less up to half of it. r is in [0, 1).
 func (b backoff) after(failures int, r float64) time.Duration {
-	d := b.min
-	for i := 1; i < failures && d < b.max; i++ {
-		d *= 2
-	}
-	d = min(d, b.max)
-	return d - time.Duration(r*float64(d/2))
+	return jitter.Backoff(b.min, b.max, failures, r)
 }
 
 // jittered is the pause of a partition.

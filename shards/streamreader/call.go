@@ -73,8 +73,7 @@ func (t *trouble) after(ctx context.Context, r *Reader, op shards.Op, action sha
 // backoff doubles up to half a minute, and takes a random part of that, so
 // that the readers of a stream do not come back all at once.
 func backoff(base time.Duration, what string, failures int) time.Duration {
-	d := min(base<<min(failures-1, 10), 30*time.Second)
-	return d - time.Duration(jitter.Part(what, failures)*float64(d/2))
+	return jitter.Backoff(base, 30*time.Second, failures, jitter.Part(what, failures))
 }
 
 func pause(ctx context.Context, d time.Duration) error {
