@@ -99,11 +99,11 @@ func (sc *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	if sc.a != nil {
 		sc.note("phase %s", sc.a.r.Phase())
 	}
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
 	if len(sc.log) == 0 {
 		return ""
 	}
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
 	return strings.Join(sc.log, "\n") + "\n"
 }
 
