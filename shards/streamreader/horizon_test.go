@@ -121,6 +121,13 @@ func worldOfAnEmptyParent(t *testing.T) *world {
 	return w
 }
 
+// requireGapOf demands that what was trimmed of the shard, version 2, was reported.
+func requireGapOf(t *testing.T, w *world, shard string) {
+	t.Helper()
+	require.True(t, slices.ContainsFunc(w.gaps, func(g shards.Gap) bool { return g.Shard == shard }),
+		"version 2 was lost without a word: %v", w.gaps)
+}
+
 // A closed shard of which nothing is left says nothing of its children's age:
 // what they lose while they wait for their turn is reported.
 func TestS4_ChildOfShardThatWasTrimmedEmpty(t *testing.T) {
@@ -145,12 +152,7 @@ func TestS4_ChildOfShardThatWasTrimmedEmpty(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		r.crash()
 		require.False(t, w.got("k0#2"), "the child's record was trimmed")
-		child := w.service.Shards(table)[0]
-		found := false
-		for _, g := range w.gaps {
-			found = found || g.Shard == child.ID
-		}
-		require.True(t, found, "version 2 was lost without a word: %v", w.gaps)
+		requireGapOf(t, w, w.service.Shards(table)[0].ID)
 	})
 }
 
@@ -169,11 +171,7 @@ func TestS4_RowOfShardThatWasTrimmedEmpty(t *testing.T) {
 		r = w.start(nil, func(c *Config) { c.Gap = ContinueOn })
 		time.Sleep(time.Minute)
 		r.crash()
-		found := false
-		for _, g := range w.gaps {
-			found = found || g.Shard == child
-		}
-		require.True(t, found, "version 2 was lost without a word: %v", w.gaps)
+		requireGapOf(t, w, child)
 	})
 }
 
@@ -211,8 +209,7 @@ func TestS4_ChildOfShardThatIsGone(t *testing.T) {
 		r = w.start(nil, func(c *Config) { c.Gap = ContinueOn })
 		time.Sleep(time.Minute)
 		r.crash()
-		require.True(t, slices.ContainsFunc(w.gaps, func(g shards.Gap) bool { return g.Shard == child }),
-			"version 2 was lost without a word: %v", w.gaps)
+		requireGapOf(t, w, child)
 	})
 }
 
