@@ -227,20 +227,28 @@ func TestT6_NobodyPassesTheFirstInLine(t *testing.T) {
 	})
 }
 
+// twoInLine is a group in which two calls wait: first, of member 2, for more than
+// there is to lend, and behind it second, of member 1, for what there is. held is
+// the whole of what member 2 has out.
+func twoInLine(t *testing.T) (g *Group[int, spot], held, first, second *call) {
+	g = NewGroup[int, spot](GroupConfig[int]{Share: 2, Limit: 3})
+	a, _ := g.Add(1)
+	b, _ := g.Add(2)
+	other := start(a, spot{}, 1)
+	held = start(b, spot{}, 2)
+	first = start(b, spot{}, 4)
+	second = start(a, spot{}, 2)
+	require.True(t, other.done && held.done)
+	require.False(t, first.done || second.done)
+	return g, held, first, second
+}
+
 // The first in line was served from what it had itself settled, which gave
 // nothing back, and so nobody told the second that its turn had come.
 func TestT6_LeavingTheLineWakesTheNext(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			g := NewGroup[int, spot](GroupConfig[int]{Share: 2, Limit: 3})
-			a, _ := g.Add(1)
-			b, _ := g.Add(2)
-			a1 := start(a, spot{}, 1)
-			b1 := start(b, spot{}, 2)
-			b2 := start(b, spot{}, 4)
-			a2 := start(a, spot{}, 2)
-			require.True(t, a1.done && b1.done)
-			require.False(t, b2.done || a2.done)
+			g, b1, b2, a2 := twoInLine(t)
 			if all {
 				require.Equal(t, 1, AckAll([]Ticket[spot]{b1.tk}))
 			} else {
@@ -265,15 +273,7 @@ func TestT6_EveryWayOutOfTheLineWakesTheNext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := NewGroup[int, spot](GroupConfig[int]{Share: 2, Limit: 3})
-				a, _ := g.Add(1)
-				b, _ := g.Add(2)
-				a1 := start(a, spot{}, 1)
-				b1 := start(b, spot{}, 2)
-				first := start(b, spot{}, 4)
-				second := start(a, spot{}, 2)
-				require.True(t, a1.done && b1.done)
-				require.False(t, first.done || second.done)
+				g, _, first, second := twoInLine(t)
 				leave(g, first)
 				synctest.Wait()
 				require.Error(t, first.err)
