@@ -2,6 +2,7 @@ package shards
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -155,7 +156,7 @@ func (l *Lineage) Counts() Counts {
 // String is one line, for tests and failure messages.
 func (l *Lineage) String() string {
 	var b strings.Builder
-	for i, id := range l.ids() {
+	for i, id := range slices.Sorted(maps.Keys(l.nodes)) {
 		n := l.nodes[id]
 		if i > 0 {
 			b.WriteByte(' ')
@@ -166,13 +167,4 @@ func (l *Lineage) String() string {
 		}
 	}
 	return b.String()
-}
-
-func (l *Lineage) ids() []string {
-	ids := make([]string, 0, len(l.nodes))
-	for id := range l.nodes {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
 }
