@@ -50,8 +50,10 @@ integration: ## servers that we did not write, started and stopped here
 	@cd integration/stores && $(GO) test -tags integration -count 1 -timeout 600s # alone: go test then shows the line of each store
 	@cd integration && $(GO) test -tags integration -count 1 -timeout 600s $$($(GO) list -tags integration ./... | grep -v /stores)
 
-sim: ## a whole deployment in virtual time: SEEDS worlds
-	@$(GO) run ./internal/simulate -seeds $(SEEDS)
+sim: ## a whole deployment in virtual time: SEEDS worlds, some of them twice
+	@if steady=$$(GO="$(GO)" tools/steady.sh); then \
+		$(GO) run "$$steady" ./internal/simulate -seeds $(SEEDS) -repeat 200; \
+	else $(GO) run ./internal/simulate -seeds $(SEEDS); fi
 
 mutants: ## known faults put in one at a time, and what catches each
 	@$(GO) run ./tools/mutants -j 2

@@ -34,8 +34,10 @@
 // In a process that Alone has prepared the whole run is, log and all (Report.Log):
 // a violation shows again in every run of its seed. What is left is the Go runtime,
 // which interrupts a goroutine that runs for 10 ms of real time, as on a busy
-// machine, and then another may go first. With a CPU of its own one of 600 runs
-// differed, on a machine with ten times more work than CPUs 15 of 500.
+// machine, and then another may go first: one run of some hundreds differs. Built
+// with the flags of tools/steady.sh, whose runtime waits ten hours, none of 5,200
+// repeated runs did on an overloaded machine; make sim builds it so and holds the
+// first seeds to it.
 //
 // # Not simulated
 //

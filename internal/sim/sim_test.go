@@ -26,7 +26,7 @@ func TestDeployments(t *testing.T) {
 	var total Report
 	for seed := range n {
 		r := Run(t, uint64(seed+1), nil)
-		require.False(t, r.Bad(), "%s\nsee it: go run ./internal/simulate -v -seed %d", r.First, seed+1)
+		require.False(t, r.Bad(), "%s\nsee it: go run $(tools/steady.sh) ./internal/simulate -v -seed %d", r.First, seed+1)
 		total = total.Add(r)
 	}
 	t.Logf("%v\n%s", total, total.Details())

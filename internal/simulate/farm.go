@@ -62,7 +62,7 @@ func hire(from uint64, next <-chan int, reports []sim.Report) error {
 		}
 		if err != nil {
 			_ = cmd.Wait()
-			return fmt.Errorf("the worker of seed %d died: %w\nsim: see it: go run ./internal/simulate -v -seed %d", from+uint64(i), err, from+uint64(i))
+			return fmt.Errorf("the worker of seed %d died: %w\nsim: see it: go run $(tools/steady.sh) ./internal/simulate -v -seed %d", from+uint64(i), err, from+uint64(i))
 		}
 	}
 	_ = in.Close()

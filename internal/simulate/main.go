@@ -2,7 +2,10 @@
 // against an oracle, and prints the verdict:
 //
 //	go run ./internal/simulate -seeds 1000
-//	go run ./internal/simulate -seed 17 -v
+//	go run $(tools/steady.sh) ./internal/simulate -seed 17 -v
+//
+// steady.sh keeps the runtime from interrupting a long-running goroutine, so that a
+// seed is the same run each time, on a busy machine too: -repeat holds it to that.
 package main
 
 import (
@@ -21,6 +24,7 @@ func main() {
 	seeds := flag.Int("seeds", 1000, "how many worlds, of the seeds 1, 2, …")
 	from := flag.Uint64("from", 1, "the first one's seed")
 	one := flag.Uint64("seed", 0, "run only this seed's")
+	repeat := flag.Int("repeat", 0, "run the first so many seeds twice, and fail if their event logs differ")
 	processes := flag.Int("processes", runtime.NumCPU(), "run so many worlds side by side, each in a process")
 	verbose := flag.Bool("v", false, "print the event log, and the hashes of the script and the log; one process then")
 	worker := flag.Bool("worker", false, "run the seeds that are read from standard input, for another process")
@@ -41,6 +45,9 @@ func main() {
 			verdict(alone(t, *from, *seeds, out), *from, *verbose)
 		default:
 			reports, err := farm(*processes, *from, *seeds)
+			if err == nil && *repeat > 0 {
+				err = again(reports[:min(*repeat, len(reports))], *processes, *from)
+			}
 			if err != nil {
 				fmt.Fprintln(os.Stderr, "sim: failed:", err)
 				os.Exit(1)
@@ -65,6 +72,21 @@ func alone(t *testing.T, from uint64, n int, out io.Writer) []sim.Report {
 	return reports
 }
 
+// again runs the seeds of reports once more and compares the logs.
+func again(reports []sim.Report, processes int, from uint64) error {
+	second, err := farm(processes, from, len(reports))
+	if err != nil {
+		return err
+	}
+	for i, r := range reports {
+		if second[i].Script != r.Script || second[i].Log != r.Log {
+			return fmt.Errorf("seed %d ran another way the second time: is it built with the flags of tools/steady.sh?", from+uint64(i))
+		}
+	}
+	fmt.Printf("sim: repeated %d differing 0\n", len(reports))
+	return nil
+}
+
 // most is how many failed seeds are named.
 const most = 20
 
@@ -76,7 +98,7 @@ func verdict(reports []sim.Report, from uint64, verbose bool) {
 		total = total.Add(r)
 		if r.Bad() {
 			if failed++; failed <= most {
-				fmt.Fprintf(os.Stderr, "sim: %s\nsim: see it: go run ./internal/simulate -v -seed %d\n", r.First, from+uint64(i))
+				fmt.Fprintf(os.Stderr, "sim: %s\nsim: see it: go run $(tools/steady.sh) ./internal/simulate -v -seed %d\n", r.First, from+uint64(i))
 			}
 		}
 		if verbose {
