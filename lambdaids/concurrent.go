@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-
-	"github.com/ackgate/ackgate/tracker"
 )
 
 // lanes are what is processed in order: heads are the first records of the lanes,
@@ -56,22 +54,6 @@ func (p *Processor[R, ID]) concurrent(ctx context.Context, l *ledger[R, ID], s *
 		s.singles(n)
 	}
 
-	// The frontier of the settled records is what a checkpoint may not pass: it is
-	// computed by the same tracker that guards the durable positions elsewhere.
-	var frontier *tracker.Frontier[int]
-	var tickets []tracker.Ticket[int]
-	if l.src.kind.Rewinds() {
-		frontier = tracker.New[int](tracker.Config{})
-		tickets = make([]tracker.Ticket[int], n)
-		for i := range tickets {
-			t, err := frontier.TryTrack(i, 1)
-			if err != nil { // neither limited nor sealed
-				panic("lambdaids: " + err.Error())
-			}
-			tickets[i] = t
-		}
-	}
-
 	var (
 		taken atomic.Int64 // lanes handed out
 		bound atomic.Int64 // no record from here on is started
@@ -85,24 +67,17 @@ func (p *Processor[R, ID]) concurrent(ctx context.Context, l *ledger[R, ID], s *
 			if int64(i) >= bound.Load() {
 				return
 			}
-			if !p.record(ctx, l, i, &mu) {
-				if l.states[i] == Unprocessed {
-					return // out of time
-				}
-				if shared {
-					lower(&bound, int64(i))
-				}
-				if shared || (p.cfg.AfterFailure == Stop && l.src.kind.Ordered()) {
-					return
-				}
+			if p.record(ctx, l, i, &mu) {
 				continue
 			}
-			if tickets != nil {
-				if l.states[i] == DeadLettered {
-					tickets[i].Discard()
-				} else {
-					tickets[i].Ack()
-				}
+			if l.states[i] == Unprocessed {
+				return // out of time
+			}
+			if shared {
+				lower(&bound, int64(i))
+			}
+			if shared || (p.cfg.AfterFailure == Stop && l.src.kind.Ordered()) {
+				return
 			}
 		}
 	}
@@ -118,13 +93,6 @@ func (p *Processor[R, ID]) concurrent(ctx context.Context, l *ledger[R, ID], s *
 		})
 	}
 	wg.Wait()
-
-	if frontier != nil {
-		if last, ok := frontier.Position(); ok {
-			return last + 1
-		}
-		return 0
-	}
 	return l.firstUnsettled()
 }
 

@@ -226,8 +226,9 @@ func TestL14_ASuccessfulRecordAllocatesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	require.InDelta(t, perBatch(10, 1, ctx), perBatch(10_000, 1, ctx), 1, "the context is the batch's only cost")
-	// The frontier grows in steps, and the workers are started once a batch.
-	require.Less(t, perBatch(10_000, 4, ctx)-perBatch(10, 4, ctx), 40.0)
+	// The workers are started once a batch, and the lanes are kept for the next one,
+	// but for what the race detector drops of a pool: ten allocations on average.
+	require.Less(t, perBatch(10_000, 4, ctx)-perBatch(10, 4, ctx), 16.0)
 }
 
 func TestAttemptsAndDeadLetters(t *testing.T) {
