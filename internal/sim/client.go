@@ -71,7 +71,7 @@ func (c streams) DescribeStream(ctx context.Context, in *dynamodbstreams.Describ
 		out, err = c.Streams.DescribeStream(ctx, in)
 		return err
 	})
-	if err == nil {
+	if err == nil && out.StreamDescription != nil { // else it lost its body
 		for _, s := range out.StreamDescription.Shards {
 			c.a.world.oracle.named(c.a, aws.ToString(s.ShardId), aws.ToString(s.ParentShardId))
 		}

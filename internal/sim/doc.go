@@ -2,11 +2,13 @@
 // oracle that knows every change from the writing side.
 //
 // A world is a table with a stream that rotates, splits, merges, trims, answers
-// inconsistently, and is disabled and enabled again under another ARN; a checkpoint
-// store that throttles, hangs, loses answers and applies writes late; workers that read the table and then its stream, are
-// paused, killed and revived as zombies, and restarted by an operator with other
-// settings, of order and start too; and a sink that batches, delays, reorders and refuses. Everything a
-// world does to the library is a script drawn from its seed before it starts.
+// inconsistently, loses the bodies of its answers, and is disabled and enabled again
+// under another ARN; a checkpoint store that throttles, hangs, loses answers and
+// applies writes late; workers that read the table and then its stream, are paused,
+// killed and revived as zombies, and restarted by an operator with other settings, of
+// order and start too; and a sink that batches, delays, reorders and refuses.
+// Everything a world does to the library is a script drawn from its seed before it
+// starts.
 //
 // At the end faults stop, one calm worker is left alone, and everything must have
 // arrived. What is counted, each of which must be 0:

@@ -30,6 +30,7 @@ type script struct {
 	RotateEvery  time.Duration // its shards grow no older: far below the retention
 	Faults       float64       // share of the service's calls that fail
 	StoreFaults  float64       // share of the store's
+	Maimed       float64       // share of the service's answers that lose their body, or half of it
 	Inconsistent float64
 	EmptyPages   float64
 
@@ -91,6 +92,7 @@ func newScript(seed uint64) script {
 		s.Inconsistent = pick(d, 0.2, 0.6)
 	}
 	s.EmptyPages = pick(d, 0, 0, 0.1)
+	s.Maimed = pick(chance(seed).of("maimed"), 0, 0, 0.02, 0.1, 0.3)
 	length := d.between(2*minute, 6*minute)
 	if d.oneIn(8) { // records are trimmed before they are read
 		s.Retention = d.between(90*time.Second, 3*minute)
@@ -206,8 +208,8 @@ func (s *script) operate(d dice, length time.Duration) {
 func (s script) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d keys %d shards %d rows %d backfill %t overlap %t relaxed %t start %s fresh %t by-time %t retention %v rotate %v "+
-		"faults %g store %g inconsistent %g empty %g\n", s.Seed, s.Keys, s.Shards, s.Rows, s.Backfill, s.Overlap, s.Relaxed, s.Start,
-		s.Fresh, s.ByTime, s.Retention, s.RotateEvery, s.Faults, s.StoreFaults, s.Inconsistent, s.EmptyPages)
+		"faults %g store %g maimed %g inconsistent %g empty %g\n", s.Seed, s.Keys, s.Shards, s.Rows, s.Backfill, s.Overlap, s.Relaxed, s.Start,
+		s.Fresh, s.ByTime, s.Retention, s.RotateEvery, s.Faults, s.StoreFaults, s.Maimed, s.Inconsistent, s.EmptyPages)
 	for i, a := range s.Actions {
 		fmt.Fprintf(&b, "%v %s %d %v\n", a.At, a.What, a.N, a.For)
 		if i < 8 {

@@ -89,8 +89,8 @@ func (w *world) play() {
 		time.Sleep(50 * time.Millisecond)
 	}
 	time.Sleep(1500 * time.Millisecond)
-	f := w.script.Faults / 5
-	faults := streamtest.FaultRates{Throttle: f, LimitExceeded: f, Internal: f, Cut: f, LostAnswer: f}
+	f, m := w.script.Faults/5, w.script.Maimed/2
+	faults := streamtest.FaultRates{Throttle: f, LimitExceeded: f, Internal: f, Cut: f, LostAnswer: f, Emptied: m, Torn: m}
 	hanging := faults
 	hanging.Hang = f / 5
 	w.service.SetFaults(map[string]streamtest.FaultRates{"*": faults, "GetRecords": hanging, "GetShardIterator": hanging, "DescribeStream": hanging})

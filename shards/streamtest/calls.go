@@ -11,8 +11,8 @@ import (
 // OperationCalls counts the calls of one operation.
 type OperationCalls struct {
 	Calls     int // all of them
-	Failed    int // ended in an error, whatever its cause
-	Faults    int // of those, by a fault; LostAnswer among them
+	Failed    int // without an answer of success that arrived whole
+	Faults    int // of those, with a fault drawn for them
 	OverLimit int // came over the documented rate, refused or not
 	// PeakRate is the most calls seen in one second of the service's clock: of
 	// DescribeStream in all, of GetRecords on any one shard. Other operations
@@ -123,14 +123,18 @@ func (h *hooks) pass(ctx context.Context, fault Fault, ofStreams bool, do func()
 			return ctx.Err()
 		}
 	}
-	if fault != NoFault && fault != LostAnswer {
-		return faultError(fault, ofStreams)
-	}
-	err := do()
-	if fault == LostAnswer {
+	switch fault {
+	case NoFault:
+		return do()
+	case LostAnswer:
+		_ = do()
 		return errCut
+	case Emptied, Torn:
+		if err := do(); err != nil {
+			return err
+		}
 	}
-	return err
+	return faultError(fault, ofStreams)
 }
 
 // gaveUp reports whether a call ended because its caller went away.

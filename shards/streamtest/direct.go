@@ -34,7 +34,8 @@ func (s *Service) Dynamo() *Dynamo { return &Dynamo{s} }
 func (s *Service) Streams() *Streams { return &Streams{s} }
 
 // direct runs an operation and dresses its result as the SDK does: errors
-// wrapped in an OperationError, the server's time in the metadata.
+// wrapped in an OperationError, the server's time and the HTTP answer in the
+// metadata.
 func direct[In, Out any](ctx context.Context, s *Service, operation string, ofStreams bool, in *In, do func(*In) (*Out, error)) (*Out, middleware.Metadata, error) {
 	if in == nil {
 		in = new(In)
@@ -45,6 +46,9 @@ func direct[In, Out any](ctx context.Context, s *Service, operation string, ofSt
 		return err
 	})
 	meta := middleware.Metadata{}
+	if errors.Is(err, errEmptied) {
+		out, err = new(Out), nil
+	}
 	if err != nil {
 		service := "DynamoDB"
 		if ofStreams {
@@ -54,6 +58,11 @@ func direct[In, Out any](ctx context.Context, s *Service, operation string, ofSt
 			err = &aws.RequestCanceledError{Err: err}
 		} else if errors.Is(err, errCut) {
 			err = &smithyhttp.RequestSendError{Err: err}
+		} else if errors.Is(err, errTorn) {
+			err = &smithyhttp.ResponseError{
+				Response: &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}},
+				Err:      &smithy.DeserializationError{Err: err},
+			}
 		}
 		return nil, meta, &smithy.OperationError{ServiceID: service, OperationName: operation, Err: err}
 	}
@@ -61,7 +70,7 @@ func direct[In, Out any](ctx context.Context, s *Service, operation string, ofSt
 }
 
 // metadata is that of an answer with the service's Date, so that GetServerTime
-// works as it does over HTTP. Calls of one second share its making: simulations
+// and GetRawResponse work as they do over HTTP. Calls of one second share its making: simulations
 // make millions.
 func (s *Service) metadata(ctx context.Context) middleware.Metadata {
 	second := [2]int64{s.Time().Unix(), time.Now().Unix()}
@@ -83,13 +92,17 @@ type answers struct {
 	meta   middleware.Metadata
 }
 
-// dated lets the SDK's own middleware read a Date header.
+// dated lets the SDK's own middleware read a Date header and keep the answer, whose
+// body has been read.
 func dated(ctx context.Context, now time.Time) middleware.Metadata {
 	header := http.Header{"Date": {now.UTC().Format(http.TimeFormat)}}
-	answer := &smithyhttp.Response{Response: &http.Response{Header: header}}
+	answer := &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Header: header, Body: http.NoBody}}
 	_, meta, _ := awsmiddleware.RecordResponseTiming{}.HandleDeserialize(ctx, middleware.DeserializeInput{},
-		middleware.DeserializeHandlerFunc(func(context.Context, middleware.DeserializeInput) (middleware.DeserializeOutput, middleware.Metadata, error) {
-			return middleware.DeserializeOutput{RawResponse: answer}, middleware.Metadata{}, nil
+		middleware.DeserializeHandlerFunc(func(ctx context.Context, in middleware.DeserializeInput) (middleware.DeserializeOutput, middleware.Metadata, error) {
+			return awsmiddleware.AddRawResponse{}.HandleDeserialize(ctx, in,
+				middleware.DeserializeHandlerFunc(func(context.Context, middleware.DeserializeInput) (middleware.DeserializeOutput, middleware.Metadata, error) {
+					return middleware.DeserializeOutput{RawResponse: answer}, middleware.Metadata{}, nil
+				}))
 		}))
 	return meta
 }

@@ -82,6 +82,8 @@
 //	EndingSequenceNumber of a shard                  a number above its last record's
 //	indexes, transactions, batches, PartiQL,         refused: ValidationException or
 //	legacy conditions, control plane                 UnknownOperationException
+//	an answer that loses its body on the way is      by the faults Emptied and Torn; never by default
+//	no error to the SDK
 //	signatures                                       any credentials will do
 //
 // Where readers of AWS's page and users of the service disagree, and for the

@@ -15,6 +15,15 @@ import (
 // client returns it.
 var errCut = errors.New("streamtest: connection reset by peer (fault schedule)")
 
+// errEmptied and errTorn are answers that lost their body, or half of it: HTTP
+// sends what is left, a direct client returns what the SDK makes of that.
+var (
+	errEmptied = errors.New("streamtest: the answer lost its body (fault schedule)")
+	errTorn    = errors.New("streamtest: the answer lost half its body (fault schedule)")
+)
+
+func maimed(err error) bool { return errors.Is(err, errEmptied) || errors.Is(err, errTorn) }
+
 // ValidationException is in neither SDK's model: clients see a generic error.
 func invalid(format string, args ...any) error {
 	return &smithy.GenericAPIError{Code: "ValidationException", Message: fmt.Sprintf(format, args...), Fault: smithy.FaultClient}
@@ -56,6 +65,10 @@ func faultError(f Fault, ofStreams bool) error {
 		return &types.InternalServerError{Message: aws.String("Internal server error")}
 	case Cut, LostAnswer:
 		return errCut
+	case Emptied:
+		return errEmptied
+	case Torn:
+		return errTorn
 	}
 	return nil
 }

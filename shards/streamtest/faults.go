@@ -8,8 +8,8 @@ import (
 // Fault is a way for one call to fail.
 type Fault int
 
-// The faults a call can meet. Direct clients return the error the SDK would,
-// HTTP answers it; Cut and LostAnswer break the connection.
+// The faults a call can meet. Direct clients return what the SDK would, HTTP
+// answers it; Cut and LostAnswer break the connection.
 const (
 	// NoFault lets the call through.
 	NoFault Fault = iota
@@ -26,13 +26,20 @@ const (
 	LostAnswer
 	// Hang does nothing and answers nothing until the caller gives up.
 	Hang
+	// Emptied does the work, then loses the body of an answer of success, and
+	// the checksum that would tell: HTTP 200 and nothing else. The SDK takes that
+	// for an answer in which every field is missing, and for no error. A refusal
+	// keeps its body.
+	Emptied
+	// Torn does the same with half the body: the SDK cannot read the answer.
+	Torn
 
 	faultCount
 )
 
 // String names the fault.
 func (f Fault) String() string {
-	names := [...]string{"none", "throttle", "limit-exceeded", "internal", "cut", "lost-answer", "hang"}
+	names := [...]string{"none", "throttle", "limit-exceeded", "internal", "cut", "lost-answer", "hang", "emptied", "torn"}
 	if f < 0 || int(f) >= len(names) {
 		return fmt.Sprintf("fault(%d)", int(f))
 	}
@@ -42,11 +49,11 @@ func (f Fault) String() string {
 // FaultRates are the shares (0 to 1, together at most 1) of an operation's
 // calls that meet each fault.
 type FaultRates struct {
-	Throttle, LimitExceeded, Internal, Cut, LostAnswer, Hang float64
+	Throttle, LimitExceeded, Internal, Cut, LostAnswer, Hang, Emptied, Torn float64
 }
 
 func (r FaultRates) of(f Fault) float64 {
-	return [faultCount]float64{0, r.Throttle, r.LimitExceeded, r.Internal, r.Cut, r.LostAnswer, r.Hang}[f]
+	return [faultCount]float64{0, r.Throttle, r.LimitExceeded, r.Internal, r.Cut, r.LostAnswer, r.Hang, r.Emptied, r.Torn}[f]
 }
 
 func validateFaults(faults map[string]FaultRates) error {

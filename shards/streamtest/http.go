@@ -32,10 +32,15 @@ type answer struct {
 func (s *Service) answer(ctx context.Context, header http.Header, body []byte) (answer, error) {
 	a := answer{status: http.StatusOK}
 	out, err := s.perform(ctx, header, body)
+	whole := !maimed(err)
 	var api smithy.APIError
 	switch {
 	case err == nil:
 		a.body = out
+	case errors.Is(err, errEmptied):
+		err = nil
+	case errors.Is(err, errTorn):
+		a.body, err = out[:len(out)/2], nil
 	case errors.As(err, &api):
 		a.status = statusOf(api)
 		a.body, err = encodeError(ctx, api)
@@ -50,6 +55,9 @@ func (s *Service) answer(ctx context.Context, header http.Header, body []byte) (
 		"Date":             {s.Time().UTC().Format(http.TimeFormat)},
 		"X-Amz-Crc32":      {strconv.FormatUint(uint64(crc32.ChecksumIEEE(a.body)), 10)},
 		"X-Amzn-Requestid": {s.requestID()},
+	}
+	if !whole {
+		a.header.Del("X-Amz-Crc32")
 	}
 	return a, nil
 }

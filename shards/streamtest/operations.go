@@ -79,7 +79,8 @@ func encode(ctx context.Context, schema *smithy.OperationSchema, out smithy.Seri
 }
 
 // perform runs a request of the wire and returns the answer's body, or an API
-// error, or errCut, or the context's error.
+// error, or errCut, or the context's error. Beside errEmptied and errTorn it
+// returns the body that was to be sent.
 func (s *Service) perform(ctx context.Context, header http.Header, body []byte) ([]byte, error) {
 	target := header.Get("X-Amz-Target")
 	op, ok := operations[target]
@@ -91,8 +92,12 @@ func (s *Service) perform(ctx context.Context, header http.Header, body []byte) 
 		out, err = op.run(s, body)
 		return err
 	})
-	if err != nil {
+	if err != nil && !maimed(err) {
 		return nil, err
 	}
-	return encode(ctx, op.output, out)
+	text, failed := encode(ctx, op.output, out)
+	if failed != nil {
+		return nil, failed
+	}
+	return text, err
 }
