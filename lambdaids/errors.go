@@ -29,13 +29,14 @@ var (
 	ErrClaimLost = errors.New("lambdaids: the claim was taken over: its lease ended before the record was done")
 )
 
-// PanicError is the failure of a record whose handler panicked.
+// PanicError is the failure of a record whose handler, or dead-letter func,
+// panicked.
 type PanicError struct {
 	Value any    // what was panicked with
-	Stack []byte // of the handler's goroutine
+	Stack []byte // of the goroutine it ran in
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("lambdaids: handler panicked: %v", e.Value) }
+func (e *PanicError) Error() string { return fmt.Sprintf("lambdaids: panicked: %v", e.Value) }
 
 // Unwrap gives the panic's value when it was an error.
 func (e *PanicError) Unwrap() error {

@@ -28,7 +28,7 @@ type Processor[R any, ID Identifier] struct {
 type Stats struct {
 	Batches, WholeBatch                     uint64 // WholeBatch: answered with an error
 	Done, Failed, Unprocessed, DeadLettered uint64 // records
-	Unreportable, Panics, Redelivered       uint64 // records; Redelivered: settled, but they come again
+	Unreportable, Panics, Redelivered       uint64 // records; Redelivered: settled, but they come again; Panics: failed by one
 }
 
 type counters struct {
@@ -177,12 +177,15 @@ func (p *Processor[R, ID]) run(ctx context.Context, recs []R, from int) (at int,
 // by the dead-letter func, or as failed.
 func (p *Processor[R, ID]) settle(ctx context.Context, recs []R, i int, err error) (State, error) {
 	for attempt := 2; attempt <= p.cfg.MaxAttempts && !IsPermanent(err); attempt++ {
-		if !p.pause(ctx, attempt) {
+		p.pause(ctx, attempt)
+		_, again := p.run(ctx, recs[:i+1], i)
+		switch again {
+		case nil:
+			return Done, nil
+		case errStopped:
 			return Failed, err // out of time, not out of attempts: no dead letter
 		}
-		if _, err = p.run(ctx, recs[:i+1], i); err == nil {
-			return Done, nil
-		}
+		err = again
 	}
 	if p.cfg.DeadLetter != nil && (p.cfg.MaxAttempts > 0 || IsPermanent(err)) && ctx.Err() == nil {
 		dlErr := p.deadLetter(ctx, &recs[i], err)
@@ -203,18 +206,16 @@ func (p *Processor[R, ID]) deadLetter(ctx context.Context, rec *R, cause error) 
 	return p.cfg.DeadLetter(ctx, rec, cause)
 }
 
-// pause waits before an attempt; false: ctx ended first.
-func (p *Processor[R, ID]) pause(ctx context.Context, attempt int) bool {
+// pause waits before an attempt, at most until ctx ends.
+func (p *Processor[R, ID]) pause(ctx context.Context, attempt int) {
 	if p.cfg.Backoff == nil {
-		return ctx.Err() == nil
+		return
 	}
 	t := time.NewTimer(p.cfg.Backoff(attempt))
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return ctx.Err() == nil
 	case <-ctx.Done():
-		return false
 	}
 }
 

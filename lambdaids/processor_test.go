@@ -3,13 +3,10 @@ package lambdaids_test
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -231,95 +228,6 @@ func TestL14_ASuccessfulRecordAllocatesNothing(t *testing.T) {
 	require.Less(t, perBatch(10_000, 4, ctx)-perBatch(10, 4, ctx), 16.0)
 }
 
-func TestAttemptsAndDeadLetters(t *testing.T) {
-	transient := errors.New("transient")
-	for _, tc := range []struct {
-		name     string
-		attempts int
-		err      error
-		dlErr    error
-		noDL     bool
-		tries    int
-		state    lambdaids.State
-	}{
-		{"one attempt, no dead letter", 0, transient, nil, false, 1, lambdaids.Failed},
-		{"permanent goes at once", 0, lambdaids.Permanent(transient), nil, false, 1, lambdaids.DeadLettered},
-		{"permanent needs no further attempt", 5, fmt.Errorf("wrapped: %w", lambdaids.Permanent(transient)), nil, false, 1, lambdaids.DeadLettered},
-		{"attempts used up", 3, transient, nil, false, 3, lambdaids.DeadLettered},
-		{"attempts used up, nowhere to go", 3, transient, nil, true, 3, lambdaids.Failed},
-		{"the dead-letter queue is down", 3, transient, errors.New("queue down"), false, 3, lambdaids.Failed},
-	} {
-		for _, concurrency := range []int{1, 2} {
-			t.Run(fmt.Sprint(tc.name, concurrency), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var mu sync.Mutex
-					tries, letters := 0, 0
-					var pauses []int
-					cfg := lambdaids.Config[rec]{
-						MaxAttempts: tc.attempts, Concurrency: concurrency, Logger: discard,
-						Backoff: func(n int) time.Duration { pauses = append(pauses, n); return time.Second },
-						DeadLetter: func(_ context.Context, _ *rec, err error) error {
-							letters++
-							require.ErrorIs(t, err, transient)
-							return tc.dlErr
-						},
-						OnBatch: func(_ context.Context, r *lambdaids.BatchReport[rec]) {
-							require.Equal(t, tc.state, r.State(1))
-							require.Equal(t, lambdaids.Done, r.State(0))
-							if tc.state == lambdaids.Failed {
-								require.ErrorIs(t, r.RecordErr(1), transient)
-								if tc.dlErr != nil {
-									require.ErrorIs(t, r.RecordErr(1), tc.dlErr)
-								}
-							} else {
-								require.NoError(t, r.RecordErr(1))
-							}
-						},
-					}
-					if tc.noDL {
-						cfg.DeadLetter = nil
-					}
-					p := lambdaids.New(lambdaids.SQS(recID), func(_ context.Context, r *rec) error {
-						if r.id != "b" {
-							return nil
-						}
-						mu.Lock()
-						defer mu.Unlock()
-						tries++
-						return tc.err
-					}, cfg)
-					resp, err := p.Process(t.Context(), recs("a", "b"))
-					require.NoError(t, err)
-					require.Equal(t, tc.tries, tries)
-					require.Len(t, pauses, tc.tries-1)
-					if tc.state == lambdaids.DeadLettered {
-						require.Equal(t, 1, letters)
-						require.Zero(t, resp.Len())
-					} else {
-						require.Equal(t, "b", answered(resp))
-					}
-				})
-			})
-		}
-	}
-}
-
-// Out of time is not out of attempts: the record comes again instead of going to
-// the dead letters.
-func TestNoDeadLetterForLackOfTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		p := lambdaids.New(lambdaids.Kinesis(recID), failing("1"), lambdaids.Config[rec]{
-			MaxAttempts: 3, Backoff: func(int) time.Duration { return time.Minute }, Logger: discard,
-			DeadLetter: func(context.Context, *rec, error) error { t.Error("dead-lettered"); return nil },
-		})
-		resp, err := p.Process(ctx, recs("1", "2"))
-		require.NoError(t, err)
-		require.Equal(t, "1", answered(resp))
-	})
-}
-
 func TestAllFailed(t *testing.T) {
 	for _, all := range []lambdaids.AllFailed{lambdaids.Report, lambdaids.ReturnError} {
 		p := lambdaids.New(lambdaids.SQS(recID), failing("a", "b"), lambdaids.Config[rec]{AllFailed: all, Logger: discard})
@@ -369,53 +277,6 @@ func TestAStandardQueueGoesOn(t *testing.T) {
 		require.Equal(t, "a1", answered(resp))
 		require.EqualValues(t, 2, p.Stats().Done)
 	}
-}
-
-func TestBatchDrivenByHand(t *testing.T) {
-	b := lambdaids.NewBatch(lambdaids.Kinesis(recID), recs("998", "999", "1000", "1001"), lambdaids.DefaultPolicy)
-	require.True(t, b.Done(0))
-	require.True(t, b.Done(3))
-	require.True(t, b.Fail(2, errPlanned))
-	require.False(t, b.Done(2), "what failed stays failed")
-	require.False(t, b.Fail(2, nil))
-	resp, report, err := b.Answer()
-	require.NoError(t, err)
-	require.Equal(t, "999", answered(resp), "the one never marked counts as failed")
-	require.Equal(t, lambdaids.Unprocessed, report.State(1))
-	require.ErrorIs(t, report.RecordErr(1), lambdaids.ErrUnprocessed)
-	var again []int
-	for i := range report.Redelivered() {
-		again = append(again, i)
-	}
-	require.Equal(t, []int{3}, again)
-	require.True(t, b.Done(1))
-	require.True(t, b.Fail(0, nil), "a later failure takes a mark back")
-	resp, _, err = b.Answer()
-	require.NoError(t, err)
-	require.Equal(t, "998", answered(resp))
-}
-
-// Failures gathered from many goroutines are all there.
-func TestBatchFromManyGoroutines(t *testing.T) {
-	var ids []string
-	for i := range 200 {
-		ids = append(ids, fmt.Sprint("m", i))
-	}
-	b := lambdaids.NewBatch(lambdaids.SQS(recID), recs(ids...), lambdaids.DefaultPolicy)
-	var wg sync.WaitGroup
-	for i := range ids {
-		wg.Go(func() {
-			if i%2 == 0 {
-				b.Done(i)
-			} else {
-				b.Fail(i, errPlanned)
-			}
-		})
-	}
-	wg.Wait()
-	resp, _, err := b.Answer()
-	require.NoError(t, err)
-	require.Equal(t, 100, resp.Len())
 }
 
 func TestMisusePanics(t *testing.T) {

@@ -1,6 +1,9 @@
 package lambdaids
 
-import "iter"
+import (
+	"errors"
+	"iter"
+)
 
 // BatchReport is what became of one batch, record by record.
 type BatchReport[R any] struct {
@@ -48,7 +51,8 @@ func (l *ledger[R, ID]) report(err error) *BatchReport[R] {
 			r.Done++
 		case Failed:
 			r.Failed++
-			if _, ok := l.errs[i].(*PanicError); ok {
+			var panicked *PanicError // alone, or with the error of the dead letters
+			if errors.As(l.errs[i], &panicked) {
 				r.Panics++
 			}
 		case DeadLettered:

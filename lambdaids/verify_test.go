@@ -2,9 +2,7 @@ package lambdaids_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/ackgate/ackgate/lambdaids"
 	"github.com/ackgate/ackgate/lambdaids/awsevents"
@@ -174,73 +171,6 @@ func TestL1_AnEventIDIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, lambdaids.ErrNotSequence)
 	_, err = lambdaids.ParseKinesis("shardId-000000000006:49590338271490256608559692538361571095921575989136588898")
 	require.ErrorIs(t, err, lambdaids.ErrNotSequence)
-}
-
-func TestSequenceNumbersCompareByValue(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		gen := rapid.StringMatching(`[0-9]{1,56}`)
-		a, b := gen.Draw(t, "a"), gen.Draw(t, "b")
-		x, _ := new(big.Int).SetString(a, 10)
-		y, _ := new(big.Int).SetString(b, 10)
-		da, _ := lambdaids.ParseDynamoDB(a)
-		db, _ := lambdaids.ParseDynamoDB(b)
-		ka, _ := lambdaids.ParseKinesis(a)
-		kb, _ := lambdaids.ParseKinesis(b)
-		if da.Compare(db) != x.Cmp(y) || ka.Compare(kb) != x.Cmp(y) {
-			t.Fatalf("%s and %s: %d and %d, want %d", a, b, da.Compare(db), ka.Compare(kb), x.Cmp(y))
-		}
-	})
-}
-
-func TestIdentifiersThatAreNone(t *testing.T) {
-	_, err := lambdaids.ParseDynamoDB("")
-	require.ErrorIs(t, err, lambdaids.ErrNoIdentifier)
-	_, err = lambdaids.ParseKinesis("-1")
-	require.ErrorIs(t, err, lambdaids.ErrNotSequence)
-	_, err = lambdaids.ParseKinesis(strings.Repeat("1", 1000))
-	require.ErrorIs(t, err, lambdaids.ErrNotSequence)
-	_, err = lambdaids.ParseMessageID("")
-	require.ErrorIs(t, err, lambdaids.ErrNoIdentifier)
-	_, err = lambdaids.ParseKafka("", 1)
-	require.ErrorIs(t, err, lambdaids.ErrNoIdentifier)
-	_, err = lambdaids.ParseKafka("t-0", -1)
-	require.ErrorIs(t, err, lambdaids.ErrNoIdentifier)
-	var resp lambdaids.Response[lambdaids.MessageID]
-	require.False(t, resp.Fail(lambdaids.MessageID{}), "the zero identifier is never sent")
-	b, err := json.Marshal(resp)
-	require.NoError(t, err)
-	require.Equal(t, `{"batchItemFailures":[]}`, string(b))
-}
-
-func TestAResponseIsSmallAndUnique(t *testing.T) {
-	var sqs lambdaids.Response[lambdaids.MessageID]
-	for i := range 200 {
-		id, _ := lambdaids.ParseMessageID(fmt.Sprint("m", i%100, `"<`))
-		require.Equal(t, i < 100, sqs.Fail(id))
-	}
-	require.Equal(t, 100, sqs.Len())
-	b, err := json.Marshal(sqs)
-	require.NoError(t, err)
-	var back events.SQSEventResponse
-	require.NoError(t, json.Unmarshal(b, &back))
-	require.Len(t, back.BatchItemFailures, 100)
-	require.Equal(t, `m7"<`, back.BatchItemFailures[7].ItemIdentifier)
-
-	var kinesis lambdaids.Response[lambdaids.KinesisSequence]
-	for _, s := range []string{"1000", "999", "01000"} {
-		id, _ := lambdaids.ParseKinesis(s)
-		kinesis.Fail(id)
-	}
-	b, err = json.Marshal(kinesis)
-	require.NoError(t, err)
-	require.Equal(t, `{"batchItemFailures":[{"itemIdentifier":"999"}]}`, string(b))
-
-	var kafka awsevents.KafkaResponse
-	id, _ := lambdaids.ParseKafka("orders-0", 98)
-	kafka.Fail(id)
-	b, err = json.Marshal(kafka)
-	require.NoError(t, err)
-	require.Equal(t, `{"batchItemFailures":[{"itemIdentifier":{"partition":"orders-0","offset":98}}]}`, string(b))
 }
 
 // The events that aws-lambda-go tests itself with: each adapter decodes them, and
