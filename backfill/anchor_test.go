@@ -27,7 +27,7 @@ func TestB9_AnchorThatAgesIsFoundOut(t *testing.T) {
 				}
 			})
 			for {
-				b, ack, err := r.read(bg)
+				b, ack, err := r.readFor(time.Hour)
 				if err != nil {
 					require.ErrorIs(t, err, ErrAnchorLost)
 					var lost *AnchorLostError
@@ -103,7 +103,7 @@ func TestB9_AnchorThatAgesIsFoundOut(t *testing.T) {
 			first.scanAllAcked()
 			s.w.write(1)
 			first.next().deliver(t)
-			require.NoError(t, first.r.Close(bg))
+			first.close()
 			time.Sleep(3 * retention)
 			second := newRig(t, s, guarded)
 			require.ErrorIs(t, second.nextErr(time.Second), context.DeadlineExceeded)
@@ -125,6 +125,7 @@ func TestB9_AnchorThatAgesIsFoundOut(t *testing.T) {
 			})
 			var halves []Phase
 			for r.r.Phase() != Streaming {
+				require.Less(t, time.Since(began), 10*retention, "stuck in %s", r.r.Phase())
 				b, ack, err := r.readFor(time.Second)
 				if errors.Is(err, context.DeadlineExceeded) {
 					continue

@@ -65,14 +65,7 @@ func TestB4_NamedCases(t *testing.T) {
 			fresh := newRig(t, s)
 			fresh.scanAllAcked()
 			began := time.Now()
-			for {
-				err := old.nextErr(24 * time.Hour)
-				if errors.Is(err, ErrFlush) {
-					continue
-				}
-				require.ErrorIs(t, err, ErrSuperseded)
-				break
-			}
+			require.ErrorIs(t, old.waitErr(), ErrSuperseded)
 			require.LessOrEqual(t, time.Since(began), time.Minute, "found out with the first stall report")
 			_ = batches[0].ack(bg, nil)
 			old.end()
@@ -208,7 +201,7 @@ func (r *rig) readOn(h *handed) error {
 	h.deliver(r.t)
 	_ = r.c.Flush(bg)
 	for {
-		if _, _, err := r.read(bg); err != nil {
+		if _, _, err := r.readFor(time.Hour); err != nil {
 			return err
 		}
 	}
@@ -232,9 +225,10 @@ func ackedErr(t *testing.T, r *rig, out []*handed) error {
 
 // waitErr reads in the barrier until something else than a flush is asked for.
 func (r *rig) waitErr() error {
-	for {
+	for range 1000 {
 		if err := r.nextErr(24 * time.Hour); !errors.Is(err, ErrFlush) {
 			return err
 		}
 	}
+	return ErrFlush
 }

@@ -52,6 +52,7 @@ func TestB6_CountingDownstreamDoesNotDeadlock(t *testing.T) {
 			r, c := newRig(t, calm(keys), one), &counter{size: size}
 			began := time.Now()
 			for r.r.Phase() != Streaming {
+				require.Less(t, time.Since(began), time.Hour, "stuck in %s", r.r.Phase())
 				b, ack, err := r.readFor(time.Minute)
 				switch {
 				case errors.Is(err, ErrFlush):
@@ -117,13 +118,13 @@ func TestB6_CountingDownstreamDoesNotDeadlock(t *testing.T) {
 				cfg.Flush = func(context.Context) error { return nil } // deaf: only the stream can help
 			})
 			for range keys {
-				b, ack, err := r.read(bg)
+				b, ack, err := r.readFor(time.Hour)
 				require.NoError(t, err)
 				c.add(t, b, ack)
 			}
 			require.Len(t, c.waiting, 3)
 			s.w.write(3)
-			b, ack, err := r.read(bg)
+			b, ack, err := r.readFor(time.Hour)
 			require.NoError(t, err)
 			require.Equal(t, Streaming, b.half)
 			require.Equal(t, Settling, r.r.Phase())
@@ -152,7 +153,8 @@ func TestB6_CountingDownstreamDoesNotDeadlock(t *testing.T) {
 // feed reads everything into c.
 func (r *rig) feed(c *counter) {
 	r.t.Helper()
-	for r.r.Phase() != Streaming {
+	for began := time.Now(); r.r.Phase() != Streaming; {
+		require.Less(r.t, time.Since(began), time.Hour, "stuck in %s", r.r.Phase())
 		b, ack, err := r.readFor(time.Minute)
 		if errors.Is(err, context.DeadlineExceeded) {
 			continue

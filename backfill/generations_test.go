@@ -46,7 +46,7 @@ func TestB8_GenerationsAndPlansAreNeverReinterpreted(t *testing.T) {
 			first.scanAllAcked()
 			s.w.write(1)
 			first.next().deliver(t)
-			require.NoError(t, first.r.Close(bg))
+			first.close()
 			require.NoError(t, first.c.Close(bg))
 			require.True(t, s.rows().Done)
 

@@ -92,7 +92,7 @@ func TestB7_HookRunsUntilItSucceedsThenNeverAgain(t *testing.T) {
 				} else {
 					r.r.Stop()
 				}
-				require.NoError(t, r.r.Close(bg))
+				r.close()
 				if abort {
 					require.Equal(t, context.Canceled, hookErr)
 				} else {

@@ -80,7 +80,7 @@ func TestB10_InterleavedOverwritesNothingNewer(t *testing.T) {
 				r := newRig(t, s, interleaved, func(cfg *Config, src *source) { cfg.Retention, src.start = 24*time.Hour, time.Now() })
 				for range 12 {
 					s.w.write(59)
-					b, ack, err := r.read(bg)
+					b, ack, err := r.readFor(time.Hour)
 					if errors.Is(err, ErrFlush) {
 						continue
 					}
@@ -88,7 +88,7 @@ func TestB10_InterleavedOverwritesNothingNewer(t *testing.T) {
 					require.NoError(t, ack(bg, nil))
 					time.Sleep(3 * time.Hour)
 				}
-				require.NoError(t, r.r.Close(bg))
+				r.close()
 				require.NoError(t, r.c.Close(bg))
 			}
 		})

@@ -47,7 +47,7 @@ func calm(keys int) *sim { return newSim(func(int) int { return 0 }, keys) }
 // next reads a batch or fails.
 func (r *rig) next() *handed {
 	r.t.Helper()
-	b, ack, err := r.read(bg)
+	b, ack, err := r.readFor(time.Hour)
 	require.NoError(r.t, err)
 	h := &handed{page: b, ack: ack}
 	r.out = append(r.out, h)
@@ -68,7 +68,7 @@ func (r *rig) nextErr(d time.Duration) error {
 func (r *rig) scanAll() (out []*handed) {
 	r.t.Helper()
 	for {
-		b, ack, err := r.read(bg)
+		b, ack, err := r.readFor(time.Hour)
 		if errors.Is(err, ErrFlush) {
 			return out
 		}
@@ -90,6 +90,14 @@ func ackAll(t *testing.T, hs []*handed) {
 	for _, h := range hs {
 		h.deliver(t)
 	}
+}
+
+// close is the Runner's, given an hour: what would hang fails.
+func (r *rig) close() {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(bg, time.Hour)
+	defer cancel()
+	require.NoError(r.t, r.r.Close(ctx))
 }
 
 // end closes everything, giving up on what is out.

@@ -18,7 +18,7 @@ func TestModes(t *testing.T) {
 				for range 2 { // and again after a restart
 					r := newRig(t, s)
 					for {
-						b, ack, err := r.read(bg)
+						b, ack, err := r.readFor(time.Hour)
 						if errors.Is(err, ErrEnd) {
 							break
 						}

@@ -49,7 +49,8 @@ func TestB1_PlanIsDurableBeforeTheFirstRead(t *testing.T) {
 // scanAllAcked reads and acks the whole backfill, until its hook has run.
 func (r *rig) scanAllAcked() {
 	r.t.Helper()
-	for r.r.Phase() != Streaming {
+	for began := time.Now(); r.r.Phase() != Streaming; {
+		require.Less(r.t, time.Since(began), time.Minute, "stuck in %s", r.r.Phase())
 		b, ack, err := r.readFor(time.Millisecond)
 		if errors.Is(err, context.DeadlineExceeded) {
 			continue
