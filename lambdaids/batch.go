@@ -2,6 +2,8 @@ package lambdaids
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -54,12 +56,8 @@ func (b *Batch[R, ID]) Fail(i int, err error) bool {
 func (b *Batch[R, ID]) Answer() (Response[ID], *BatchReport[R], error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	snapshot := b.l
-	snapshot.states = append([]State(nil), b.l.states...)
-	snapshot.errs = make(map[int]error, len(b.l.errs))
-	for i, err := range b.l.errs {
-		snapshot.errs[i] = err
-	}
+	snapshot := b.l // the report does not see later marks
+	snapshot.states, snapshot.errs = slices.Clone(b.l.states), maps.Clone(b.l.errs)
 	resp, err := snapshot.answer(snapshot.firstUnsettled())
 	return resp, snapshot.report(err), err
 }

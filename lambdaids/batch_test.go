@@ -56,3 +56,37 @@ func TestBatchFromManyGoroutines(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 100, resp.Len())
 }
+
+// What is marked after an answer is none of its report's.
+func TestAReportStaysAsItWas(t *testing.T) {
+	b := lambdaids.NewBatch(lambdaids.SQS(recID), recs("a", "b", "c"), lambdaids.DefaultPolicy)
+	require.True(t, b.Fail(0, errPlanned))
+	require.True(t, b.Fail(1, nil))
+	resp, before, err := b.Answer()
+	require.NoError(t, err)
+	require.Equal(t, "a b c", answered(resp))
+	require.True(t, b.Done(2))
+	_, after, err := b.Answer()
+	require.NoError(t, err)
+	for _, report := range []*lambdaids.BatchReport[rec]{before, after} {
+		require.Equal(t, errPlanned, report.RecordErr(0))
+		require.EqualError(t, report.RecordErr(1), "lambdaids: marked as failed without an error")
+	}
+	require.Equal(t, lambdaids.Unprocessed, before.State(2))
+	require.ErrorIs(t, before.RecordErr(2), lambdaids.ErrUnprocessed)
+	require.Equal(t, lambdaids.Done, after.State(2))
+	require.NoError(t, after.RecordErr(2))
+}
+
+// And it is read while others go on marking: the race detector sees a shared map.
+func TestAReportIsReadWhileOthersMark(t *testing.T) {
+	b := lambdaids.NewBatch(lambdaids.SQS(recID), recs("a", "b"), lambdaids.DefaultPolicy)
+	require.True(t, b.Fail(0, errPlanned))
+	_, report, err := b.Answer()
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	wg.Go(func() { b.Fail(1, errPlanned) })
+	require.Equal(t, errPlanned, report.RecordErr(0))
+	require.Equal(t, lambdaids.ErrUnprocessed, report.RecordErr(1))
+	wg.Wait()
+}

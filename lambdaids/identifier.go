@@ -1,6 +1,7 @@
 package lambdaids
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -96,11 +97,8 @@ func checkDigits(s, field string) error {
 // after "1000", and floats would merge neighbours.
 func compareDigits(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
-	if len(a) != len(b) {
-		if len(a) < len(b) {
-			return -1
-		}
-		return 1
+	if byLength := cmp.Compare(len(a), len(b)); byLength != 0 {
+		return byLength
 	}
 	return strings.Compare(a, b)
 }

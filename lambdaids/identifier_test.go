@@ -81,3 +81,52 @@ func TestAResponseIsSmallAndUnique(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"batchItemFailures":[{"itemIdentifier":{"partition":"orders-0","offset":98}}]}`, string(b))
 }
+
+// What is answered goes back as it came, but leading zeros count for nothing.
+func TestSequenceNumbersAtTheirBounds(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{
+		{"999", "1000", -1},
+		{"1000", "999", 1},
+		{"0999", "1000", -1},
+		{"1000", "0999", 1},
+		{"0001", "1", 0},
+		{"000", "0", 0},
+		{"0", "1", -1},
+	} {
+		a, err := lambdaids.ParseDynamoDB(tc.a)
+		require.NoError(t, err)
+		b, err := lambdaids.ParseDynamoDB(tc.b)
+		require.NoError(t, err)
+		require.Equal(t, tc.want, a.Compare(b), "%s and %s", a, b)
+		require.Equal(t, tc.a, a.String())
+	}
+	longest := strings.Repeat("9", 128)
+	_, err := lambdaids.ParseKinesis(longest)
+	require.NoError(t, err)
+	_, err = lambdaids.ParseKinesis(longest + "9")
+	require.ErrorIs(t, err, lambdaids.ErrNotSequence)
+	require.ErrorContains(t, err, "129 characters")
+}
+
+// Fail says whether the answer changed.
+func TestFailKeepsTheLowestNumber(t *testing.T) {
+	var resp lambdaids.Response[lambdaids.DynamoDBSequence]
+	for _, step := range []struct {
+		number  string
+		changed bool
+		lowest  string
+	}{
+		{"1000", true, "1000"},
+		{"1001", false, "1000"},
+		{"1000", false, "1000"},
+		{"999", true, "999"},
+	} {
+		id, err := lambdaids.ParseDynamoDB(step.number)
+		require.NoError(t, err)
+		require.Equal(t, step.changed, resp.Fail(id), step.number)
+		require.Equal(t, step.lowest, answered(resp))
+	}
+}

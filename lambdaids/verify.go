@@ -81,12 +81,8 @@ func Verify(event, response []byte) (Verdict, error) {
 		return Verdict{}, err
 	}
 	v := Verdict{Kind: ev.kind, Records: len(ev.recs)}
-	outcome := ev.read(&v, bytes.TrimSpace(response))
-	if v.Outcome == 0 {
-		v.Outcome = outcome
-	}
+	v.Outcome = ev.read(&v, bytes.TrimSpace(response))
 	if v.Outcome == WholeBatch || v.Outcome == Undocumented {
-		v.Retried, v.Maybe = v.Retried[:0], nil
 		for i := range ev.recs {
 			v.Retried = append(v.Retried, i)
 		}
@@ -260,8 +256,8 @@ func (ev *parsedEvent) readKafka(it VerifiedItem, id json.RawMessage) (VerifiedI
 // retry says what comes again of an answer that names the given records.
 func (ev *parsedEvent) retry(v *Verdict, named map[int]bool) {
 	low := -1 // the record with the lowest number of a stream's answer
-	for i := range named {
-		if low < 0 || compareDigits(ev.recs[i].id, ev.recs[low].id) < 0 {
+	for i, r := range ev.recs {
+		if named[i] && (low < 0 || compareDigits(r.id, ev.recs[low].id) < 0) {
 			low = i
 		}
 	}
