@@ -187,6 +187,61 @@ func TestDedupReleasesOnPanicAndAfterTheDeadline(t *testing.T) {
 	require.Equal(t, lambdaids.Claimed, state)
 }
 
+// watched are Claims that write down what is asked of them.
+type watched struct {
+	lambdaids.Claims
+	calls   []string
+	release error
+}
+
+func (w *watched) Claim(ctx context.Context, key string, lease time.Duration) (lambdaids.Claim, lambdaids.ClaimState, error) {
+	w.calls = append(w.calls, fmt.Sprint("claim ", lease))
+	return w.Claims.Claim(ctx, key, lease)
+}
+
+func (w *watched) Confirm(ctx context.Context, c lambdaids.Claim) error {
+	w.calls = append(w.calls, "confirm")
+	return w.Claims.Confirm(ctx, c)
+}
+
+func (w *watched) Release(ctx context.Context, c lambdaids.Claim) error {
+	w.calls = append(w.calls, "release")
+	return errors.Join(w.Claims.Release(ctx, c), w.release)
+}
+
+// Confirmed claims are not released, others once; what the release says is told
+// only if the record may be held back by it.
+func TestDedupAsksForNoMoreThanItMust(t *testing.T) {
+	errDown := errors.New("the table is down")
+	for _, tc := range []struct {
+		name    string
+		lease   time.Duration
+		apply   error
+		release error
+		err     string
+		calls   []string
+	}{
+		{"applied, the default lease", 0, nil, errDown, "", []string{"claim 15m0s", "confirm"}},
+		{"a negative lease is none", -time.Second, nil, nil, "", []string{"claim 15m0s", "confirm"}},
+		{"failed, a lease of its own", time.Minute, errPlanned, nil, "planned failure", []string{"claim 1m0s", "release"}},
+		{"the shortest lease", 1, errPlanned, nil, "planned failure", []string{"claim 1ns", "release"}},
+		{"failed, and so did the release", time.Minute, errPlanned, errDown, "planned failure\nthe table is down", []string{"claim 1m0s", "release"}},
+		{"the claim was lost", time.Minute, errPlanned, lambdaids.ErrClaimLost, "planned failure", []string{"claim 1m0s", "release"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := &watched{Claims: lambdaids.NewMemoryClaims(nil), release: tc.release}
+			h := lambdaids.Dedup(w, recID, tc.lease, func(context.Context, *rec) error { return tc.apply })
+			err := h(t.Context(), &rec{id: "k"})
+			if tc.err == "" {
+				require.NoError(t, err)
+			} else {
+				require.EqualError(t, err, tc.err)
+			}
+			require.Equal(t, tc.calls, w.calls)
+		})
+	}
+}
+
 func TestDedupWithoutKeyAlwaysApplies(t *testing.T) {
 	n := 0
 	h := lambdaids.Dedup(lambdaids.NewMemoryClaims(nil), recID, 0, func(context.Context, *rec) error { n++; return nil })

@@ -220,6 +220,7 @@ func TestL14_ASuccessfulRecordAllocatesNothing(t *testing.T) {
 		})
 	}
 	require.Zero(t, perBatch(1000, 1, context.Background()), "not even a batch without deadline")
+	require.Zero(t, perBatch(1, 4, context.Background()), "nor workers for a single record")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	require.InDelta(t, perBatch(10, 1, ctx), perBatch(10_000, 1, ctx), 1, "the context is the batch's only cost")
@@ -245,37 +246,6 @@ func TestAllFailed(t *testing.T) {
 		resp, err = p.Process(t.Context(), recs("a", "c"))
 		require.NoError(t, err)
 		require.Equal(t, "a", answered(resp))
-	}
-}
-
-func TestFIFOStopsPerGroupOrWhole(t *testing.T) {
-	batch := []rec{{"a1", "a"}, {"b1", "b"}, {"a2", "a"}, {"b2", "b"}, {"n1", ""}, {"n2", ""}}
-	for after, want := range map[lambdaids.AfterFailure]string{
-		lambdaids.Stop:     "b1 b2",
-		lambdaids.StopAll:  "b1 a2 b2 n1 n2",
-		lambdaids.Continue: "b1 b2", // b2 was done, behind b1: reported too
-	} {
-		for _, concurrency := range []int{1, 3} {
-			if after == lambdaids.StopAll && concurrency > 1 {
-				continue // what runs beside b1 is not fixed
-			}
-			p := lambdaids.New(lambdaids.SQSFIFO(recID, recGroup), failing("b1"),
-				lambdaids.Config[rec]{AfterFailure: after, Concurrency: concurrency, Logger: discard})
-			resp, err := p.Process(t.Context(), batch)
-			require.NoError(t, err)
-			require.Equal(t, want, answered(resp), "%v", after)
-		}
-	}
-}
-
-// On a standard queue nothing is ordered, keys or not: the rest goes on.
-func TestAStandardQueueGoesOn(t *testing.T) {
-	for _, concurrency := range []int{1, 3} {
-		p := lambdaids.New(lambdaids.SQS(recID), failing("a1"), lambdaids.Config[rec]{Concurrency: concurrency, Key: recGroup, Logger: discard})
-		resp, err := p.Process(t.Context(), []rec{{"a1", "a"}, {"b1", "b"}, {"a2", "a"}})
-		require.NoError(t, err)
-		require.Equal(t, "a1", answered(resp))
-		require.EqualValues(t, 2, p.Stats().Done)
 	}
 }
 

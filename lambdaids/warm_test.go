@@ -3,7 +3,10 @@ package lambdaids_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -55,4 +58,52 @@ func TestWhatWasDoneBehindAFailureOfItsGroupComesAgain(t *testing.T) {
 		again = append(again, r.id)
 	}
 	require.Equal(t, []string{"m5"}, again)
+}
+
+// Each record of each batch is handed out once, whatever lanes the one before had.
+func TestL10_LanesAreThoseOfTheirBatch(t *testing.T) {
+	for _, key := range []func(*rec) string{nil, recGroup} {
+		var mu sync.Mutex
+		handled := map[string]int{}
+		p := lambdaids.New(lambdaids.Kinesis(recID), func(_ context.Context, r *rec) error {
+			mu.Lock()
+			defer mu.Unlock()
+			handled[r.id]++
+			return nil
+		}, lambdaids.Config[rec]{Concurrency: 3, Key: key})
+		for _, batch := range [][]rec{
+			{{"1", "a"}, {"2", "b"}, {"3", "a"}, {"4", "c"}},
+			{{"5", "a"}, {"6", "a"}},
+			{{"7", "b"}, {"8", "c"}, {"9", "c"}, {"10", "b"}, {"11", "d"}},
+		} {
+			clear(handled)
+			resp, err := p.Process(t.Context(), batch)
+			require.NoError(t, err)
+			require.Zero(t, resp.Len())
+			want := map[string]int{}
+			for _, r := range batch {
+				want[r.id] = 1
+			}
+			require.Equal(t, want, handled)
+		}
+	}
+}
+
+// A processor that waits for its next batch holds nothing of the last one's event.
+func TestL10_TheEventIsLetGo(t *testing.T) {
+	for _, concurrency := range []int{1, 3} {
+		p := lambdaids.New(lambdaids.Kinesis(recID), failing("1"), lambdaids.Config[rec]{
+			AfterFailure: lambdaids.Continue, Concurrency: concurrency, Logger: discard,
+			OnBatch: func(context.Context, *lambdaids.BatchReport[rec]) {},
+		})
+		event := func() weak.Pointer[rec] {
+			batch := recs("1", "2", "")
+			_, err := p.Process(t.Context(), batch)
+			require.NoError(t, err)
+			return weak.Make(&batch[0])
+		}()
+		runtime.GC() // once: the second one empties pools
+		require.Nil(t, event.Value())
+		runtime.KeepAlive(p)
+	}
 }
