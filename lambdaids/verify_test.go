@@ -76,6 +76,7 @@ func TestL11_VerifyReadsTheDocumentedTables(t *testing.T) {
 		// Partial.
 		{"one number", dynamo, item(seq(2)), lambdaids.Partial, []int{2, 3}, ""},
 		{"several numbers: the lowest counts", kinesis, item(seq(3), seq(1)), lambdaids.Partial, []int{1, 2, 3}, ""},
+		{"several numbers: the first of all", dynamo, item(seq(2), seq(0), seq(1)), lambdaids.Partial, all, ""},
 		{"two messages", sqs, item(`"m-aaaaaaab"`, `"m-aaaaaaad"`), lambdaids.Partial, []int{1, 3}, ""},
 		{"a group's rest", fifo, item(`"m-aaaaaaab"`, `"m-aaaaaaad"`), lambdaids.Partial, []int{1, 3}, ""},
 		{"a group's rest left out", fifo, item(`"m-aaaaaaaa"`), lambdaids.Partial, []int{0}, "behind a reported one"},
@@ -105,6 +106,60 @@ func TestL11_VerifyReadsTheDocumentedTables(t *testing.T) {
 	}
 }
 
+// Each item stands in the verdict as it was answered, with what Lambda makes of it.
+func TestL11_VerifyShowsEachItem(t *testing.T) {
+	samples := map[lambdaids.Kind][]byte{
+		lambdaids.DynamoDBStreams: eventOf(t, esmtest.DynamoDBRecords(2)),
+		lambdaids.KinesisStreams:  eventOf(t, esmtest.KinesisRecords(2)),
+		lambdaids.SQSStandard:     eventOf(t, esmtest.SQSMessages(2)),
+		lambdaids.SQSFIFOQueue:    eventOf(t, esmtest.FIFOMessages(2, func(int) string { return "g" })),
+		lambdaids.KafkaTopics:     eventOf(t, esmtest.KafkaRecords(2, func(int) int { return 0 })),
+	}
+	const whole = ": the whole batch is retried"
+	for _, tc := range []struct {
+		kind lambdaids.Kind
+		item string
+		want lambdaids.VerifiedItem
+	}{
+		{lambdaids.SQSStandard, `"m-aaaaaaaa"`, lambdaids.VerifiedItem{
+			Identifier: `"m-aaaaaaaa"`, Record: -1, Problem: `it is not an object with the key "itemIdentifier"` + whole,
+		}},
+		{lambdaids.SQSStandard, `{"itemidentifier":"m-aaaaaaaa"}`, lambdaids.VerifiedItem{
+			Record: -1, Problem: `it has no key "itemIdentifier"` + whole,
+		}},
+		{lambdaids.SQSFIFOQueue, `{"itemIdentifier":""}`, lambdaids.VerifiedItem{
+			Identifier: `""`, Record: -1, Problem: "its identifier is empty" + whole,
+		}},
+		{lambdaids.KinesisStreams, `{"itemIdentifier":null}`, lambdaids.VerifiedItem{
+			Identifier: "null", Record: -1, Problem: "its identifier is empty" + whole,
+		}},
+		{lambdaids.DynamoDBStreams, `{"itemIdentifier":17}`, lambdaids.VerifiedItem{
+			Identifier: "17", Record: -1, Problem: "its identifier is not a string",
+		}},
+		{lambdaids.DynamoDBStreams, `{"itemIdentifier":"17"}`, lambdaids.VerifiedItem{
+			Identifier: "17", Record: -1, Problem: `"17" is the sequence number of no record of the event`,
+		}},
+		{lambdaids.SQSStandard, `{"itemIdentifier":"m-zzz"}`, lambdaids.VerifiedItem{
+			Identifier: "m-zzz", Record: -1, Problem: `"m-zzz" is the messageId of no record of the event` + whole,
+		}},
+		{lambdaids.SQSStandard, `{"itemIdentifier":"m-aaaaaaab"}`, lambdaids.VerifiedItem{Identifier: "m-aaaaaaab", Record: 1}},
+		{lambdaids.KafkaTopics, `{"itemIdentifier":{"partition":"orders-0","offset":99}}`, lambdaids.VerifiedItem{
+			Identifier: "orders-0@99", Record: 1,
+		}},
+		{lambdaids.KafkaTopics, `{"itemIdentifier":{"partition":"orders-0","offset":7}}`, lambdaids.VerifiedItem{
+			Identifier: "orders-0@7", Record: -1, Problem: `the event has no offset 7 in a partition "orders-0"` + whole,
+		}},
+	} {
+		v, err := lambdaids.Verify(samples[tc.kind], []byte(`{"batchItemFailures":[`+tc.item+`]}`))
+		require.NoError(t, err)
+		require.Equal(t, tc.kind, v.Kind)
+		require.Equal(t, []lambdaids.VerifiedItem{tc.want}, v.Items, tc.item)
+		if tc.want.Problem != "" {
+			require.Equal(t, []string{"item 0: " + tc.want.Problem}, v.Problems)
+		}
+	}
+}
+
 func TestVerifyReadsKafkaBothWays(t *testing.T) {
 	event := eventOf(t, esmtest.KafkaRecords(6, func(i int) int { return i % 2 }))
 	v, err := lambdaids.Verify(event, []byte(`{"batchItemFailures":[{"itemIdentifier":{"partition":"orders-0","offset":99}}]}`))
@@ -125,16 +180,42 @@ func TestVerifyKnowsItsEvents(t *testing.T) {
 
 func TestVerifyWantsAWindowsState(t *testing.T) {
 	event := []byte(`{"window":{},"state":{"1":282},"Records":[{"eventSource":"aws:dynamodb","eventID":"x","dynamodb":{"SequenceNumber":"111"}}]}`)
-	for answer, want := range map[string]lambdaids.Outcome{
-		``:                                      lambdaids.WholeBatch,
-		`null`:                                  lambdaids.WholeBatch,
-		`{"batchItemFailures":[]}`:              lambdaids.WholeBatch,
-		`{"batchItemFailures":[],"state":null}`: lambdaids.WholeBatch,
-		`{"batchItemFailures":[],"state":{}}`:   lambdaids.Succeeded,
+	const missing = "without state is a failed invocation"
+	for answer, want := range map[string]struct {
+		outcome lambdaids.Outcome
+		problem string // a part of the only one; "" is none
+	}{
+		``:                                      {lambdaids.WholeBatch, missing},
+		`null`:                                  {lambdaids.WholeBatch, missing},
+		`{"batchItemFailures":[]}`:              {lambdaids.WholeBatch, missing},
+		`{"batchItemFailures":[],"state":null}`: {lambdaids.WholeBatch, missing},
+		`{"batchItemFailures":[],"state":{}}`:   {lambdaids.Succeeded, ""},
+		`{"batchItemFailures":[{"itemIdentifier":"111"}],"state":{}}`: {lambdaids.Partial, ""},
+		`{"state":"` + strings.Repeat("s", 1<<20-2) + `"}`:            {lambdaids.Succeeded, ""},
+		`{"state":"` + strings.Repeat("s", 1<<20-1) + `"}`:            {lambdaids.Succeeded, "the state has 1048577 bytes: beyond 1 MB"},
 	} {
 		v, err := lambdaids.Verify(event, []byte(answer))
 		require.NoError(t, err)
-		require.Equal(t, want, v.Outcome, answer)
+		name := answer[:min(len(answer), 60)]
+		require.Equal(t, want.outcome, v.Outcome, name)
+		if want.problem == "" {
+			require.Empty(t, v.Problems, name)
+		} else {
+			require.Len(t, v.Problems, 1, name)
+			require.Contains(t, v.Problems[0], want.problem, name)
+		}
+	}
+}
+
+// The last invocation of a window may have no records to tell its source by.
+func TestVerifyKnowsAnEmptyWindow(t *testing.T) {
+	for arn, kind := range map[string]lambdaids.Kind{
+		"arn:aws:dynamodb:eu-west-1:123456789012:table/t/stream/2026": lambdaids.DynamoDBStreams,
+		"arn:aws:kinesis:eu-west-1:123456789012:stream/s":             lambdaids.KinesisStreams,
+	} {
+		v, err := lambdaids.Verify(fmt.Appendf(nil, `{"window":{},"isFinalInvokeForWindow":true,"Records":[],"eventSourceARN":%q}`, arn), []byte(`{"state":{}}`))
+		require.NoError(t, err)
+		require.Equal(t, lambdaids.Verdict{Kind: kind, Outcome: lambdaids.Succeeded}, v)
 	}
 }
 
