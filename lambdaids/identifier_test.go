@@ -130,3 +130,47 @@ func TestFailKeepsTheLowestNumber(t *testing.T) {
 		require.Equal(t, step.lowest, answered(resp))
 	}
 }
+
+// What is added to a copy of an answer is in that copy only: nothing that one of
+// them names is taken for named in the other, or written over.
+func TestL2_ACopyOfAnAnswerIsAnAnswerOfItsOwn(t *testing.T) {
+	message := func(s string) lambdaids.MessageID {
+		id, err := lambdaids.ParseMessageID(s)
+		require.NoError(t, err)
+		return id
+	}
+	for n := range 70 {
+		var one lambdaids.Response[lambdaids.MessageID]
+		for i := range n {
+			require.True(t, one.Fail(message(fmt.Sprint(i))))
+		}
+		before := answered(one)
+		two, three := one, one
+		require.True(t, two.Fail(message("x")))
+		require.True(t, three.Fail(message("y")))
+		require.True(t, three.Fail(message("x")))
+		require.True(t, one.Fail(message("z")))
+		require.False(t, two.Fail(message("x")))
+		require.Equal(t, strings.TrimSpace(before+" z"), answered(one))
+		require.Equal(t, strings.TrimSpace(before+" x"), answered(two))
+		require.Equal(t, strings.TrimSpace(before+" y x"), answered(three))
+		before, saved := answered(three), three
+		require.True(t, three.Fail(message("v")))
+		three = saved // and back again
+		require.True(t, three.Fail(message("w")))
+		require.True(t, three.Fail(message("v")))
+		require.Equal(t, before+" w v", answered(three))
+	}
+
+	number := func(s string) lambdaids.KinesisSequence {
+		id, err := lambdaids.ParseKinesis(s)
+		require.NoError(t, err)
+		return id
+	}
+	var one lambdaids.Response[lambdaids.KinesisSequence]
+	require.True(t, one.Fail(number("1000")))
+	two := one
+	require.True(t, one.Fail(number("999")))
+	require.True(t, two.Fail(number("998")))
+	require.Equal(t, "999 998", answered(one)+" "+answered(two))
+}

@@ -7,11 +7,13 @@ import "slices"
 //
 //	{"batchItemFailures":[{"itemIdentifier":"…"}]}
 //
-// The zero value says that everything succeeded. The type parameter ties it to
-// its source: a Kinesis number in an SQS answer does not compile.
+// The zero value says that everything succeeded. A copy is an answer of its own.
+// The type parameter ties it to its source: a Kinesis number in an SQS answer does
+// not compile.
 type Response[ID Identifier] struct {
 	failures []ID
 	seen     map[ID]struct{} // of failures, once there are many
+	owner    *Response[ID]   // who may write to both: a copy makes its own first
 }
 
 // manyFailures is where looking through the list begins to cost more than a map.
@@ -25,6 +27,9 @@ func (r *Response[ID]) Fail(id ID) bool {
 	var zero ID
 	if id == zero {
 		return false
+	}
+	if r.owner != r {
+		r.failures, r.seen, r.owner = slices.Clone(r.failures), nil, r
 	}
 	if isCheckpoint(id) && len(r.failures) > 0 {
 		if compareIDs(id, r.failures[0]) >= 0 {
@@ -45,7 +50,7 @@ func (r *Response[ID]) has(id ID) bool {
 	if len(r.failures) < manyFailures {
 		return slices.Contains(r.failures, id)
 	}
-	if r.seen == nil {
+	if len(r.seen) != len(r.failures) {
 		r.seen = make(map[ID]struct{}, 2*len(r.failures))
 		for _, f := range r.failures {
 			r.seen[f] = struct{}{}
