@@ -88,6 +88,16 @@ func TestB4_NamedCases(t *testing.T) {
 			require.Zero(t, time.Since(began))
 		})
 	})
+	t.Run("a discard that cannot be counted any more ends the attempt at once", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(8)
+			old := newRig(t, s)
+			h := old.next()
+			newRig(t, s).next()
+			require.ErrorIs(t, h.ack(bg, Discard(nil)), ErrSuperseded)
+			require.ErrorIs(t, old.nextErr(time.Second), ErrSuperseded, "not a batch")
+		})
+	})
 	t.Run("a superseded attempt runs no hook", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			s := calm(1)

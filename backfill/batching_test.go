@@ -201,6 +201,9 @@ func TestOverlapHoldsTheStreamBack(t *testing.T) {
 			require.ErrorIs(t, second.nextErr(time.Second), context.DeadlineExceeded)
 			require.NoError(t, second.c.Flush(bg))
 			require.Equal(t, "1", second.row("stream/log").Position)
+			s.w.write(0)
+			second.next().deliver(t)
+			require.Zero(t, second.r.Stats().Held, "nothing is held behind the marker")
 		})
 	})
 	t.Run("at most MaxHeld", func(t *testing.T) {

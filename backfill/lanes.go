@@ -129,13 +129,6 @@ func (l *lanes[B]) retry(it *item[B], due time.Time) {
 	l.rank(ln)
 }
 
-// claim takes a waiting item for an end of its own: closing.
-func (l *lanes[B]) claim(it *item[B]) {
-	it.state = itemDeciding
-	l.by[it.lane].out++
-	l.rank(l.by[it.lane])
-}
-
 // remove ends an item.
 func (l *lanes[B]) remove(it *item[B]) {
 	ln := l.by[it.lane]
@@ -151,7 +144,6 @@ func (l *lanes[B]) remove(it *item[B]) {
 		}
 	}
 	l.held--
-	it.attempts = -1 // no handout's AckFunc matches any more
 	if len(ln.items) == 0 {
 		if ln.ready != nil {
 			heap.Remove(&l.heap, ln.ready.index)
@@ -195,11 +187,15 @@ func (l *lanes[B]) check() error {
 		if out != ln.out || out > l.per || len(ln.items) == 0 {
 			return fmt.Errorf("lanes: %q has %d out of at most %d, counts %d, holds %d", name, out, l.per, ln.out, len(ln.items))
 		}
-		if (ln.candidate(l.per) != nil) != (ln.ready != nil) {
+		c := ln.candidate(l.per)
+		if (c != nil) != (ln.ready != nil) {
 			return fmt.Errorf("lanes: %q is misplaced", name)
 		}
-		if ln.ready != nil {
+		if r := ln.ready; r != nil {
 			ready++
+			if r.index >= len(l.heap) || l.heap[r.index] != r || r.seq != c.seq || !r.at.Equal(c.due) {
+				return fmt.Errorf("lanes: %q is badly placed at %d", name, r.index)
+			}
 		}
 	}
 	if held != l.held || ready != len(l.heap) {

@@ -102,10 +102,10 @@ func TestLanesAgainstANaiveModel(t *testing.T) {
 				l.retry(p.it, p.due)
 			},
 			"remove": func(t *rapid.T) {
-				if len(out()) == 0 {
+				if len(all) == 0 {
 					t.Skip()
 				}
-				p := rapid.SampledFrom(out()).Draw(t, "item")
+				p := rapid.SampledFrom(all).Draw(t, "item") // one that waits, too: Close
 				l.remove(p.it)
 				all = slices.DeleteFunc(all, func(q *plainItem) bool { return q == p })
 			},
@@ -197,6 +197,17 @@ func TestGateAgainstANaiveModel(t *testing.T) {
 			},
 		})
 	})
+}
+
+// What a batch is called in reports: by its own name, or by its half and number.
+func TestBatchesHaveNames(t *testing.T) {
+	now := time.Unix(0, 0)
+	for half, name := range map[Phase]string{Backfilling: "backfill", Streaming: "stream"} {
+		g := newGate(half)
+		require.Equal(t, name+" batch 1", g.add(7, nil, now).name)
+		require.Equal(t, "stream []", g.add(page{lane: "stream"}, nil, now).name)
+		require.Equal(t, name+" batch 3", g.add(7, nil, now).name)
+	}
 }
 
 func TestBackoffBounds(t *testing.T) {

@@ -94,10 +94,9 @@ func standOf(rows []checkpoint.Checkpoint) (standing, error) {
 	st.Segments = st.Plan.Segments
 	for _, row := range all {
 		switch {
-		case row.g != st.Generation:
-			if row.g < st.Generation {
-				st.Stale = append(st.Stale, row.Key)
-			}
+		case row.g < st.Generation:
+			st.Stale = append(st.Stale, row.Key)
+		case row.g > st.Generation: // its plan was never saved
 		case row.kind == doneKind:
 			st.Done, st.DoneFence = row.Complete, row.Fence
 		case row.kind == segmentKind && row.n == st.Segments:
@@ -156,13 +155,7 @@ func (l *ledger) begin(ctx context.Context, g uint64) (checkpoint.Checkpoint, er
 // note makes the counts durable, so that a hook that runs again after a crash has
 // them. It also finds out whether the attempt was superseded.
 func (l *ledger) note(ctx context.Context, delivered uint64) error {
-	return l.locked(ctx, func() error {
-		row := l.done
-		row.Position = tally{l.tally.Delivered + delivered, l.tally.Discarded}.encode()
-		err := l.save(ctx, &row)
-		l.done.Revision = row.Revision
-		return err
-	})
+	return l.locked(ctx, func() error { return l.put(ctx, l.tally, delivered, false) })
 }
 
 // discard counts one more discarded batch, durably.
@@ -170,14 +163,10 @@ func (l *ledger) discard(ctx context.Context, delivered uint64) error {
 	return l.locked(ctx, func() error {
 		t := l.tally
 		t.Discarded++
-		row := l.done
-		row.Position = tally{t.Delivered + delivered, t.Discarded}.encode()
-		err := l.save(ctx, &row)
-		l.done.Revision = row.Revision
-		if err != nil {
+		if err := l.put(ctx, t, delivered, false); err != nil {
 			return err
 		}
-		l.done, l.tally = row, t
+		l.tally = t
 		return nil
 	})
 }
@@ -191,18 +180,17 @@ func (l *ledger) counts(delivered uint64) tally {
 
 // mark saves the marker.
 func (l *ledger) mark(ctx context.Context, delivered uint64) error {
-	return l.locked(ctx, func() error {
-		row := l.done
-		row.Position = tally{l.tally.Delivered + delivered, l.tally.Discarded}.encode()
-		row.Complete = true
-		err := l.save(ctx, &row)
-		l.done.Revision = row.Revision
-		if err != nil {
-			return err
-		}
-		l.done = row
-		return nil
-	})
+	return l.locked(ctx, func() error { return l.put(ctx, l.tally, delivered, true) })
+}
+
+// put saves the done row, with this attempt's deliveries added to t.
+func (l *ledger) put(ctx context.Context, t tally, delivered uint64, marked bool) error {
+	row := l.done
+	t.Delivered += delivered
+	row.Position, row.Complete = t.encode(), marked
+	err := l.save(ctx, &row)
+	l.done.Revision = row.Revision // also after an error: see save
+	return err
 }
 
 func (l *ledger) locked(ctx context.Context, do func() error) error {

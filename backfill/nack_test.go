@@ -92,6 +92,30 @@ func TestB3_NackIsNeverDelivery(t *testing.T) {
 			})
 		})
 	}
+	t.Run("the source and the hook are told of it", func(t *testing.T) {
+		down := errors.New("test: the source is down")
+		var told []error
+		var hooked []string
+		r, err := New(StreamOnly(func(context.Context) (int, AckFunc, error) {
+			return 0, func(_ context.Context, err error) error {
+				if told = append(told, err); len(told) == 2 {
+					return down
+				}
+				return nil
+			}, nil
+		}), Config{Mode: StreamOnlyMode, Hooks: Hooks{Nacked: func(half Phase, batch string, err error) {
+			hooked = append(hooked, fmt.Sprint(half, ", ", batch, ", ", err))
+		}}})
+		require.NoError(t, err)
+		_, ack, err := r.Read(bg)
+		require.NoError(t, err)
+		require.NoError(t, ack(bg, refused))
+		require.Equal(t, down, ack(bg, refused), "what the source says of a nack is passed on")
+		require.Equal(t, []error{refused, refused}, told)
+		require.Equal(t, []string{"Streaming, stream batch 1, test: refused", "Streaming, stream batch 1, test: refused"}, hooked)
+		require.EqualValues(t, 2, r.Stats().Stream.Nacked)
+		require.NoError(t, r.Close(bg))
+	})
 	t.Run("a discard is known to the hook of a later attempt", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			s := calm(8)

@@ -82,7 +82,7 @@ func segmentName(g uint64, i, n int) string {
 type rowKind uint8
 
 const (
-	planKind rowKind = iota
+	planKind rowKind = iota + 1
 	doneKind
 	segmentKind
 )

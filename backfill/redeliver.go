@@ -234,6 +234,9 @@ func (d *Redelivering[B]) failed(ctx context.Context, it *item[B], err error) er
 		if derr == nil {
 			return d.finish(ctx, it, Discard(err))
 		}
+		if Discarded(derr) {
+			derr = errors.New(derr.Error()) // or the nack would pass for a discard below
+		}
 		err = fmt.Errorf("backfill: the dead letter failed: %w (of: %w)", derr, err)
 	}
 	pause := d.cfg.Backoff.Pause(it.attempts)
@@ -290,9 +293,6 @@ func (d *Redelivering[B]) Close(ctx context.Context) error {
 		d.mu.Lock()
 		idle := d.lanes.idle()
 		out := d.lanes.held - len(idle)
-		for _, it := range idle {
-			d.lanes.claim(it)
-		}
 		d.mu.Unlock()
 		for _, it := range idle {
 			word := it.err

@@ -198,6 +198,24 @@ func TestDeadLetters(t *testing.T) {
 			require.True(t, Discarded(f.words[0][0]))
 		})
 	})
+	t.Run("one that failed with a discard of its own is no discard", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			f := newNumbers(1, 1)
+			down := errors.New("test: dead letters are down")
+			d := redeliver(t, f, RedeliverConfig[numbered]{
+				MaxAttempts: 1,
+				DeadLetter:  func(context.Context, numbered, error, int) error { return Discard(down) },
+			})
+			_, ack, err := within(d, time.Second)
+			require.NoError(t, err)
+			require.NoError(t, ack(bg, errRefused))
+			require.NoError(t, d.Close(bg))
+			require.Len(t, f.words[0], 1)
+			require.False(t, Discarded(f.words[0][0]), "%v", f.words[0][0])
+			require.ErrorIs(t, f.words[0][0], errRefused)
+			require.ErrorContains(t, f.words[0][0], down.Error())
+		})
+	})
 	t.Run("without one the policy below decides", func(t *testing.T) {
 		for _, policy := range []NackPolicy{Pin, Fail, DiscardNacked} {
 			bubble(t, func(t *testing.T) {
