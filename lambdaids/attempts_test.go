@@ -151,11 +151,14 @@ func TestTheErrorOfAnAttemptOutlivesTheTime(t *testing.T) {
 	for asks := range 6 {
 		ctx := &shortLived{t.Context(), asks}
 		tried, told := 0, 0
-		p := lambdaids.New(lambdaids.Kinesis(recID), func(context.Context, *rec) error { tried++; return errPlanned }, lambdaids.Config[rec]{
+		p := lambdaids.New(lambdaids.Kinesis(recID), func(context.Context, *rec) error {
+			tried++
+			return fmt.Errorf("attempt %d", tried)
+		}, lambdaids.Config[rec]{
 			MaxAttempts: 9,
 			OnFailed: func(_ context.Context, _ *rec, err error) {
 				told++
-				require.Equal(t, errPlanned, err)
+				require.EqualError(t, err, fmt.Sprint("attempt ", asks))
 			},
 		})
 		resp, err := p.Process(ctx, recs("1"))
