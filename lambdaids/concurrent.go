@@ -67,11 +67,9 @@ func (p *Processor[R, ID]) concurrent(ctx context.Context, l *ledger[R, ID], s *
 			if int64(i) >= bound.Load() {
 				return
 			}
-			if p.record(ctx, l, i, &mu) {
+			p.record(ctx, l, i, &mu)
+			if l.states[i].settled() {
 				continue
-			}
-			if l.states[i] == Unprocessed {
-				return // out of time
 			}
 			if shared {
 				lower(&bound, int64(i))
@@ -96,20 +94,20 @@ func (p *Processor[R, ID]) concurrent(ctx context.Context, l *ledger[R, ID], s *
 	return l.firstUnsettled()
 }
 
-// record runs one record to its end and reports whether it is settled.
-func (p *Processor[R, ID]) record(ctx context.Context, l *ledger[R, ID], i int, mu *sync.Mutex) bool {
+// record runs one record to its end, unless the time is over.
+func (p *Processor[R, ID]) record(ctx context.Context, l *ledger[R, ID], i int, mu *sync.Mutex) {
 	_, err := p.run(ctx, l.recs[:i+1], i)
 	switch err {
 	case nil:
 		l.states[i] = Done
-		return true
+		return
 	case errStopped:
-		return false
+		return
 	}
 	state, err := p.settle(ctx, l.recs, i, err)
 	mu.Lock()
 	defer mu.Unlock()
-	return l.mark(i, state, err)
+	l.mark(i, state, err)
 }
 
 func lower(bound *atomic.Int64, to int64) {
