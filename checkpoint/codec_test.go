@@ -49,6 +49,17 @@ func TestCodecs_RoundTrip(t *testing.T) {
 	}
 }
 
+// Rows are read by people, and by versions of tomorrow: this is how they are written.
+func TestCodecs_AreReadable(t *testing.T) {
+	written := func(s string, err error) string {
+		require.NoError(t, err)
+		return s
+	}
+	require.Equal(t, "-128", written(checkpoint.Integer[int8]{}.Encode(math.MinInt8)))
+	require.Equal(t, "18446744073709551615", written(checkpoint.Integer[uint64]{}.Encode(math.MaxUint64)))
+	require.Equal(t, `{"file":"a<&>b","offset":7}`, written(checkpoint.JSON[lsn]{}.Encode(lsn{File: "a<&>b", Offset: 7})))
+}
+
 // What is decoded is what would be encoded: nothing is half understood.
 func decodesOnlyItself[P any](t *rapid.T, c checkpoint.Codec[P], s string) {
 	pos, err := c.Decode(s)

@@ -112,18 +112,6 @@ func (c *Committer) enqueueLocked(l *lane, at time.Time) {
 	}
 }
 
-// hurryLocked makes the lane's save due now, its backoff notwithstanding.
-func (c *Committer) hurryLocked(l *lane) {
-	now := time.Now()
-	switch {
-	case l.gone:
-	case l.busy:
-		l.again = now
-	default:
-		c.scheduleLocked(l, now)
-	}
-}
-
 func (c *Committer) scheduleLocked(l *lane, at time.Time) {
 	l.due = at
 	c.queue.put(l)

@@ -149,3 +149,35 @@ func TestC3_NothingIsSavedOnceAbandonHasReturned(t *testing.T) {
 		}, checkpoint.Interval(time.Second))
 	}
 }
+
+// A row that was deleted has its fence start again at 1: the claim made then holds,
+// and the earlier holder of the same number is lost.
+func TestC3_AClaimOfADeletedRowHolds(t *testing.T) {
+	bubble(t, func(b *scene) {
+		t := b.T
+		old := b.open(b.c, "a")
+		require.NoError(t, b.store.Delete(t.Context(), old.Key()))
+		p := b.open(b.c, "a")
+		require.ErrorIs(t, old.Err(), checkpoint.ErrFenced)
+		require.NoError(t, p.Err())
+		b.track(p, 1)[0].Ack()
+		require.NoError(t, b.c.Flush(t.Context()))
+		require.Equal(t, "1", b.row("a").Position)
+	})
+}
+
+// A request that hangs is cut off, whatever its own timeout: whoever gives a
+// partition up does not wait for it.
+func TestC3_AbandonDoesNotWaitForAHungSave(t *testing.T) {
+	bubble(t, func(b *scene) {
+		t := b.T
+		b.fail(hung(""))
+		p := b.open(b.c, "a")
+		b.track(p, 1)[0].Ack()
+		synctest.Wait()
+		require.Equal(t, 1, b.saves(), "in flight")
+		began := time.Now()
+		p.Abandon()
+		require.Zero(t, time.Since(began))
+	}, checkpoint.Interval(0), checkpoint.SaveTimeout(time.Hour))
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Flush saves what is settled as of the call in the partitions held, and returns
@@ -132,8 +133,8 @@ func (c *Committer) flush(ctx context.Context, lanes []*lane) error {
 		default:
 			w.pending++
 			l.waiting = append(l.waiting, waiter{version: version, wait: w})
-			if version > l.saved {
-				c.hurryLocked(l)
+			if version > l.saved && !l.busy { // a busy one looks who waits once it is not
+				c.scheduleLocked(l, time.Now()) // whatever its backoff
 			}
 		}
 	}

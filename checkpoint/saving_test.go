@@ -141,6 +141,30 @@ func TestC7_NoMoreThanParallelSaves(t *testing.T) {
 	}, checkpoint.Parallel(3))
 }
 
+// What is due at once and waits for its turn is not put off by a later ack.
+func TestC7_AnAckDoesNotPutASaveOff(t *testing.T) {
+	bubble(t, func(b *scene) {
+		t := b.T
+		b.fail(hung("stuck"))
+		stuck := b.open(b.c, "stuck")
+		for _, item := range b.track(stuck, 1, 2) {
+			item.Ack()
+		}
+		synctest.Wait() // it hangs in the only place
+		p := b.open(b.c, "a")
+		for pos, weight := range []int64{2, 1} { // the first makes it due
+			item, err := p.Track(t.Context(), pos, weight)
+			require.NoError(t, err)
+			item.Ack()
+		}
+		synctest.Wait()
+		require.Equal(t, "", b.row("a").Position)
+		stuck.Abandon()
+		synctest.Wait()
+		require.Equal(t, "1", b.row("a").Position)
+	}, checkpoint.Interval(time.Hour), checkpoint.EveryWeight(2), checkpoint.Parallel(1), checkpoint.SaveTimeout(24*time.Hour))
+}
+
 // The hardest line: the completion's write fails, and no further ack will ever
 // come that could try again.
 func TestC5_TheLastWriteFailsAndNoAckWillEverCome(t *testing.T) {
