@@ -96,6 +96,34 @@ func TestB9_AnchorThatAgesIsFoundOut(t *testing.T) {
 			})
 		}
 	})
+	t.Run("found out between two calls of the hook, not while it runs", func(t *testing.T) {
+		for _, fails := range []bool{false, true} {
+			bubble(t, func(t *testing.T) {
+				r := newRig(t, calm(1), guarded, func(cfg *Config, src *source) {
+					cfg.HookTimeout = 3 * retention
+					src.hook = func(context.Context, Summary) error {
+						time.Sleep(2 * retention)
+						if fails {
+							return errors.New("test: the hook fails")
+						}
+						return nil
+					}
+				})
+				r.next().deliver(t)
+				for range 3 {
+					require.ErrorIs(t, r.nextErr(retention/2), context.DeadlineExceeded)
+				}
+				err := r.nextErr(retention)
+				if fails {
+					require.ErrorIs(t, err, ErrAnchorLost)
+					require.Equal(t, Completing, r.r.Phase())
+				} else {
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					require.Equal(t, Streaming, r.r.Phase())
+				}
+			})
+		}
+	})
 	t.Run("a stream that has moved answers for itself", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			s := calm(2)
@@ -162,5 +190,7 @@ func TestB9_AnchorThatAgesIsFoundOut(t *testing.T) {
 			got := ageOf(time.Duration(c.hours*float64(time.Hour)), retention, warn, c.policy, 0.8)
 			require.Equal(t, c.want, got, "%v hours, policy %d", c.hours, c.policy)
 		}
+		got := ageOf(11*time.Hour, retention, []float64{0.8}, AnchorOverlap, 0.5)
+		require.Equal(t, aging{next: time.Hour}, got, "the overlap comes before the warning")
 	})
 }

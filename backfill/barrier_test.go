@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ackgate/ackgate/checkpoint"
 )
 
 func TestB2_HandoffWaitsForEveryBatchAndSegment(t *testing.T) {
@@ -77,6 +79,29 @@ func TestB2_HandoffWaitsForEveryBatchAndSegment(t *testing.T) {
 			require.ErrorIs(t, r.nextErr(5*time.Minute), context.DeadlineExceeded)
 			require.Equal(t, Streaming, r.r.Phase())
 			r.end()
+		})
+	})
+	t.Run("without segments it is what the committer holds that has to be durable", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, calm(4), func(_ *Config, src *source) { src.noSegment = true })
+			h := r.next()
+			own, _, err := checkpoint.Open(bg, r.c, "own/rows", checkpoint.Integer[int]{})
+			require.NoError(t, err)
+			ticket, err := own.Track(bg, 1, 1)
+			require.NoError(t, err)
+			r.store.failOp = func(op string) error {
+				if op == "Save own/rows" {
+					return errors.New("test: down")
+				}
+				return nil
+			}
+			require.NoError(t, own.Ack(bg, ticket))
+			h.deliver(t)
+			require.ErrorIs(t, r.nextErr(5*time.Minute), context.DeadlineExceeded)
+			require.Equal(t, Settling, r.r.Phase())
+			r.store.failOp = nil
+			require.ErrorIs(t, r.nextErr(5*time.Minute), context.DeadlineExceeded)
+			require.Equal(t, Streaming, r.r.Phase())
 		})
 	})
 	t.Run("an empty backfill completes too", func(t *testing.T) {

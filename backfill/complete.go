@@ -40,8 +40,8 @@ func (r *Runner[B]) confirmOnce(ctx context.Context) error {
 	// Flush repeats failed saves for as long as it may: not so long that the
 	// wait goes unreported.
 	fctx, done := context.WithTimeout(ctx, r.cfg.StallAfter)
+	defer done()
 	flushErr := r.cfg.Committer.Flush(fctx)
-	done()
 	st, err := r.led.read(ctx)
 	if err != nil {
 		return err

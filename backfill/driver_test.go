@@ -92,7 +92,7 @@ func (s *sim) begin(n int, after bool) *attempt {
 	}
 	a.src.hook, a.src.onRead = a.checkHook, a.checkRead
 	cfg := s.cfg
-	cfg.Committer = a.c
+	cfg.Committer, cfg.Now = a.c, clock()
 	var err error
 	if a.r, err = New(a.src, cfg); err != nil {
 		panic(err)

@@ -3,6 +3,8 @@ package backfill
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +36,39 @@ func TestB7_HookRunsUntilItSucceedsThenNeverAgain(t *testing.T) {
 				require.GreaterOrEqual(t, at[i].Sub(at[i-1]), full/2)
 			}
 			r.end()
+		})
+	})
+	t.Run("the barrier's failures are not counted as the hook's", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			var told []int
+			var log strings.Builder
+			lists := 0
+			r := newRig(t, calm(2), func(c *Config, src *source) {
+				c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				c.Hooks.HookFailed = func(_ error, n int) { told = append(told, n) }
+				src.hook = func(context.Context, Summary) error {
+					if len(told) < 2 {
+						return errors.New("test: the hook fails")
+					}
+					return nil
+				}
+			})
+			batches := r.scanAll()
+			r.store.failOp = func(op string) error {
+				if op != "List backfill/" {
+					return nil
+				}
+				if lists++; lists <= 4 {
+					return errors.New("test: throttled")
+				}
+				return nil
+			}
+			ackAll(t, batches)
+			r.scanAllAcked()
+			require.Equal(t, []int{1, 2}, told)
+			require.Equal(t, 4, strings.Count(log.String(), "the barrier waits for the store"))
+			require.Equal(t, 2, strings.Count(log.String(), "the completion will be tried again"))
+			require.Equal(t, 1, strings.Count(log.String(), "from=Completing to=Streaming"))
 		})
 	})
 	t.Run("after a crash between hook and marker only the hook runs again", func(t *testing.T) {

@@ -3,6 +3,7 @@ package backfill
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,7 @@ func newRig(t *testing.T, s *sim, setUp ...func(*Config, *source)) *rig {
 	t.Helper()
 	a := s.begin(-1, false)
 	cfg := s.cfg
-	cfg.Committer = a.c
+	cfg.Committer, cfg.Now = a.c, clock()
 	a.src.segments, a.src.pageSize = 2, 2
 	a.src.hook = nil
 	for _, f := range setUp {
@@ -43,6 +44,25 @@ func newRig(t *testing.T, s *sim, setUp ...func(*Config, *source)) *rig {
 
 // calm is a sim whose choices are all the first one.
 func calm(keys int) *sim { return newSim(func(int) int { return 0 }, keys) }
+
+// clock is the bubble's, and fails what looks at it without end at one moment.
+func clock() func() time.Time {
+	var mu sync.Mutex
+	var last time.Time
+	looks := 0
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		if !now.Equal(last) {
+			last, looks = now, 0
+		}
+		if looks++; looks > 100_000 {
+			panic("test: it spins")
+		}
+		return now
+	}
+}
 
 // next reads a batch or fails.
 func (r *rig) next() *handed {
