@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"time"
@@ -27,9 +26,7 @@ type Committer struct {
 	pipeline string
 	cfg      config
 
-	base   context.Context // of every save; ends with Close
-	cancel context.CancelFunc
-	wake   chan struct{} // pokes the flusher; capacity 1
+	wake chan struct{} // pokes the flusher; capacity 1
 
 	mu      sync.Mutex
 	lanes   map[string]*lane // open partitions by name
@@ -46,15 +43,13 @@ type Committer struct {
 // NewCommitter returns a Committer for the pipeline. It does no I/O; its one
 // goroutine starts with the first Open and ends with Close.
 func NewCommitter(store Store, pipeline string, opts ...Option) *Committer {
-	c := &Committer{
+	return &Committer{
 		store:    store,
 		pipeline: pipeline,
 		cfg:      newConfig(opts),
 		wake:     make(chan struct{}, 1),
 		lanes:    make(map[string]*lane),
 	}
-	c.base, c.cancel = context.WithCancel(context.Background())
-	return c
 }
 
 // Pipeline is the pipeline's name.

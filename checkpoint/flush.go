@@ -81,7 +81,6 @@ func (c *Committer) Close(ctx context.Context) error {
 	c.halt = true
 	stopped := c.stopped
 	c.mu.Unlock()
-	c.cancel()
 	c.poke()
 	if stopped != nil {
 		select {
@@ -133,7 +132,7 @@ func (c *Committer) flush(ctx context.Context, lanes []*lane) error {
 		default:
 			w.pending++
 			l.waiting = append(l.waiting, waiter{version: version, wait: w})
-			if version > l.saved && !l.busy { // a busy one looks who waits once it is not
+			if !l.busy { // a busy one looks who waits once it is not
 				c.scheduleLocked(l, time.Now()) // whatever its backoff
 			}
 		}

@@ -101,7 +101,7 @@ func (c *Committer) writeLocked(l *lane, d draft) error {
 	if timeout == 0 {
 		timeout = math.MaxInt64
 	}
-	ctx, cancel := context.WithTimeout(c.base, timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	inStore := make(chan struct{})
 	l.cancel, l.inStore = cancel, inStore
 	c.mu.Unlock()
