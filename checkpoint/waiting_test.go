@@ -119,6 +119,33 @@ func TestC6_AFlushOfACompletion(t *testing.T) {
 	})
 }
 
+// Two that wait for one partition: each is answered when its own state is durable,
+// and one that gives up takes nobody along.
+func TestC6_TwoFlushesOfOnePartition(t *testing.T) {
+	bubble(t, func(b *scene) {
+		b.fail(func(c storetest.Call) storetest.Fault {
+			if c.Op == storetest.OpSave {
+				return storetest.Fault{Delay: time.Second}
+			}
+			return storetest.Fault{}
+		})
+		items := b.track(b.open(b.c, "a"), 1, 2)
+		items[0].Ack()
+		first := b.begin(b.c.Flush)
+		items[1].Ack()
+		second := b.begin(b.c.Flush)
+		given, cancel := context.WithTimeout(b.Context(), time.Second/2)
+		defer cancel()
+		require.Equal(b, context.DeadlineExceeded, b.c.Flush(given))
+		time.Sleep(time.Second / 2)
+		require.NoError(b, first())
+		require.Equal(b, "1", b.row("a").Position)
+		time.Sleep(time.Second)
+		require.NoError(b, second())
+		require.Equal(b, "2", b.row("a").Position)
+	}, checkpoint.Interval(time.Hour))
+}
+
 // The error of a flush that gave up counts and names what is still not durable.
 func TestC6_AFlushThatGivesUpNamesWhatItWaitsFor(t *testing.T) {
 	bubble(t, func(b *scene) {
