@@ -105,6 +105,7 @@ func (s *sim) begin(n int, after bool) *attempt {
 		if err != nil {
 			panic(err)
 		}
+		a.rd.now = clock()
 		a.read = a.rd.Read
 	}
 	return a

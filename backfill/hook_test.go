@@ -71,6 +71,35 @@ func TestB7_HookRunsUntilItSucceedsThenNeverAgain(t *testing.T) {
 			require.Equal(t, 1, strings.Count(log.String(), "from=Completing to=Streaming"))
 		})
 	})
+	t.Run("it is told what it completes", func(t *testing.T) {
+		for _, timed := range []bool{false, true} {
+			bubble(t, func(t *testing.T) {
+				var sum Summary
+				s := calm(4)
+				setUp := func(_ *Config, src *source) {
+					if timed {
+						src.start = time.Now().UTC()
+					}
+					src.hook = func(_ context.Context, got Summary) error { sum = got; return nil }
+				}
+				first := newRig(t, s, setUp)
+				first.next()
+				first.end()
+				r := newRig(t, s, setUp)
+				batches := r.scanAll()
+				time.Sleep(90 * time.Second)
+				ackAll(t, batches)
+				r.scanAllAcked()
+				plan := s.rows().Plan
+				require.Equal(t, !timed, plan.StartTime.IsZero())
+				want := Summary{Plan: plan, Generation: 1, Attempt: 2, Delivered: 2}
+				if timed {
+					want.Elapsed = 90 * time.Second
+				}
+				require.Equal(t, want, sum)
+			})
+		}
+	})
 	t.Run("after a crash between hook and marker only the hook runs again", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			s := calm(6)

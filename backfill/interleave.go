@@ -119,24 +119,30 @@ func (in *interleave[B]) note(c *chunk[B], b B, ack AckFunc) AckFunc {
 
 // readInterleaved hands out whichever comes next: stream batches up to the
 // watermark of the chunk at hand, then the chunk.
-func (r *Runner[B]) readInterleaved(ctx context.Context) (res result[B], got bool, err error) {
+func (r *Runner[B]) readInterleaved(ctx context.Context) (res result[B], err error) {
 	in := r.inter
 	rctx, cancel := r.until(ctx)
 	defer cancel()
 	for {
 		if err := r.ended(ctx); err != nil {
-			return res, false, err
+			return res, err
 		}
-		r.watchStalls()
+		stall, stalled := r.watchStalls()
+		if stalled {
+			// What never settles may be another attempt's by now.
+			if err := r.checkCurrent(ctx); err != nil {
+				return res, err
+			}
+		}
 		switch {
 		case in.parked != nil && in.collides(in.parked.b):
-			if err := r.awaitSettled(ctx); err != nil {
-				return res, false, err
+			if err := r.awaitSettled(ctx, stall); err != nil {
+				return res, err
 			}
 		case in.parked != nil:
 			p := in.parked
 			in.parked = nil
-			return r.hand(r.st, p.b, p.ack), true, nil
+			return r.hand(r.st, p.b, p.ack), nil
 		case in.chunk == nil:
 			b, ack, err := r.src.ReadBackfill(rctx)
 			if err != nil {
@@ -148,16 +154,16 @@ func (r *Runner[B]) readInterleaved(ctx context.Context) (res result[B], got boo
 			}
 		case !in.chunk.marked:
 			if in.chunk.high, err = in.src.Watermark(rctx); err != nil {
-				return res, false, err
+				return res, err
 			}
 			in.chunk.marked = true
 		case (in.ended || in.src.Passed(in.chunk.high)) && in.hit(in.chunk):
-			if err := r.awaitSettled(ctx); err != nil {
-				return res, false, err
+			if err := r.awaitSettled(ctx, stall); err != nil {
+				return res, err
 			}
 		case in.ended || in.src.Passed(in.chunk.high):
-			if res, got, err = r.emitChunk(rctx); got || err != nil {
-				return res, got, err
+			if res, err = r.emitChunk(rctx); res.ack != nil || err != nil {
+				return res, err
 			}
 		default:
 			b, ack, err := r.src.ReadStream(rctx)
@@ -168,7 +174,7 @@ func (r *Runner[B]) readInterleaved(ctx context.Context) (res result[B], got boo
 				in.ended = true
 				continue
 			case err != nil:
-				return res, false, err
+				return res, err
 			}
 			in.parked = &result[B]{b: b, ack: in.note(in.chunk, b, ack)}
 		}
@@ -177,17 +183,17 @@ func (r *Runner[B]) readInterleaved(ctx context.Context) (res result[B], got boo
 
 // emitChunk hands out what is left of the chunk, or settles it if nothing is: the
 // rows dropped are in the stream, whose progress answers for them.
-func (r *Runner[B]) emitChunk(ctx context.Context) (res result[B], got bool, err error) {
+func (r *Runner[B]) emitChunk(ctx context.Context) (res result[B], err error) {
 	in, c := r.inter, r.inter.chunk
 	b, some := in.src.Without(c.b, c.changed)
 	if !some {
 		if c.ack != nil {
 			if err := c.ack(ctx, nil); err != nil {
-				return res, false, err
+				return res, err
 			}
 		}
 		in.chunk = nil
-		return res, false, nil
+		return res, nil
 	}
 	in.chunk = nil
 	keys := in.src.Keys(b)
@@ -203,18 +209,18 @@ func (r *Runner[B]) emitChunk(ctx context.Context) (res result[B], got bool, err
 			in.count(keys, -1) // the gate lets a nil through only once
 		}
 		return nil
-	}), true, nil
+	}), nil
 }
 
-// awaitSettled waits for any batch to settle, and asks for a
-// flush as the barrier does.
-func (r *Runner[B]) awaitSettled(ctx context.Context) error {
+// awaitSettled waits for any batch to settle, at most until a stall is due, and
+// asks for a flush as the barrier does.
+func (r *Runner[B]) awaitSettled(ctx context.Context, stall time.Duration) error {
 	now := r.cfg.Now()
 	if r.flush.due(now) <= 0 {
 		r.flush.sent(now)
 		return r.askFlush(ctx)
 	}
-	timer := time.NewTimer(min(r.flush.due(now), r.cfg.StallAfter))
+	timer := time.NewTimer(min(r.flush.due(now), stall))
 	defer timer.Stop()
 	select {
 	case <-r.bf.moved:

@@ -39,6 +39,8 @@ func TestB10_InterleavedOverwritesNothingNewer(t *testing.T) {
 			require.Equal(t, page{Streaming, "stream", []change{{1, 2}}}, fromStream.page)
 			require.ErrorIs(t, r.nextErr(time.Minute), ErrFlush, "the rest waits for what was dropped in favour of it")
 			fromStream.deliver(t)
+			require.NoError(t, r.c.Flush(bg))
+			require.Equal(t, "0", r.row("stream/log").Position, "the source hears of it")
 			first := r.next()
 			require.Equal(t, page{Backfilling, "segment 0", []change{{0, 1}, {2, 1}}}, first.page)
 
@@ -62,15 +64,66 @@ func TestB10_InterleavedOverwritesNothingNewer(t *testing.T) {
 				}
 			}
 			var err error
-			r.r, err = New(slowRead{r.src}, Config{Committer: r.c, Handoff: Interleaved})
+			r.r, err = New(refusing{slowRead{r.src}, 2}, Config{Committer: r.c, Handoff: Interleaved})
 			require.NoError(t, err)
 			r.read = r.r.Read
 			h := r.next()
 			require.Equal(t, []change{{0, 3}, {1, 2}}, h.rows)
 			h.deliver(t)
+			for range 2 {
+				require.ErrorIs(t, r.nextErr(time.Second), errRefused)
+			}
 			require.ErrorIs(t, r.nextErr(time.Second), context.DeadlineExceeded)
 			require.Equal(t, Streaming, r.r.Phase())
 			require.Zero(t, r.r.Stats().Backfill.Read)
+		})
+	})
+	t.Run("what holds it up is reported", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			began := time.Now()
+			var at, flushed []time.Duration
+			var oldest string
+			s := calm(6)
+			r := newRig(t, s, interleaved, func(cfg *Config, _ *source) {
+				cfg.Flush = func(context.Context) error { flushed = append(flushed, time.Since(began)/time.Second); return nil }
+				cfg.Hooks.Stalled = func(s Stall) { at, oldest = append(at, time.Since(began)), s.Oldest }
+			})
+			h := r.next()
+			s.w.write(1)
+			require.ErrorIs(t, r.nextErr(100*time.Second), context.DeadlineExceeded)
+			require.Equal(t, []time.Duration{30 * time.Second, time.Minute}, at)
+			require.Equal(t, h.BatchName(), oldest)
+			require.Equal(t, []time.Duration{0, 1, 3, 7, 15, 31, 61, 91}, flushed)
+			require.Equal(t, Backfilling, r.r.Phase())
+		})
+	})
+	t.Run("a superseded attempt does not wait for ever", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(6)
+			old := newRig(t, s, interleaved)
+			old.next()
+			s.w.write(1)
+			fresh := newRig(t, s, interleaved)
+			fresh.next()
+			began := time.Now()
+			require.ErrorIs(t, old.waitErr(), ErrSuperseded)
+			require.Equal(t, 30*time.Second, time.Since(began), "found out with the first stall report")
+		})
+	})
+	t.Run("a stream that ends before the watermark", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(2)
+			r := newRig(t, s, interleaved)
+			var err error
+			r.r, err = New(endedStream{r.src}, Config{Committer: r.c, Handoff: Interleaved})
+			require.NoError(t, err)
+			r.src.onRead = func(Phase) { s.w.write(1) } // behind the plan
+			r.read = r.r.Read
+			h := r.next()
+			require.Equal(t, []change{{0, 1}, {1, 2}}, h.rows)
+			h.deliver(t)
+			require.ErrorIs(t, r.nextErr(time.Second), ErrEnd)
+			require.Equal(t, Streaming, r.r.Phase())
 		})
 	})
 	t.Run("no limit by the stream's retention", func(t *testing.T) {
@@ -110,4 +163,25 @@ func (s slowRead) ReadBackfill(ctx context.Context) (page, AckFunc, error) {
 	b, ack, err := s.source.ReadBackfill(ctx)
 	time.Sleep(time.Millisecond)
 	return b, ack, err
+}
+
+// refusing refuses the first acks of each batch of the backfill.
+type refusing struct {
+	slowRead
+	times int
+}
+
+func (f refusing) ReadBackfill(ctx context.Context) (page, AckFunc, error) {
+	b, ack, err := f.slowRead.ReadBackfill(ctx)
+	if err != nil {
+		return b, ack, err
+	}
+	left := f.times
+	return b, func(ctx context.Context, err error) error {
+		if left > 0 {
+			left--
+			return errRefused
+		}
+		return ack(ctx, err)
+	}, nil
 }

@@ -2,7 +2,8 @@ package backfill
 
 import "context"
 
-// result is one answer of a read.
+// result is one answer of a read. What a Runner hands out has an ack, whatever the
+// source returned: a result without one is none.
 type result[B any] struct {
 	b   B
 	ack AckFunc

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-func (r *Runner[B]) readBackfill(ctx context.Context) (res result[B], got bool, err error) {
+func (r *Runner[B]) readBackfill(ctx context.Context) (res result[B], err error) {
 	if _, err := r.guardAnchor(); err != nil {
-		return res, false, err
+		return res, err
 	}
 	r.watchStalls()
 	switch {
@@ -23,57 +23,57 @@ func (r *Runner[B]) readBackfill(ctx context.Context) (res result[B], got bool, 
 	return r.tookBackfill(result[B]{b, ack, err})
 }
 
-func (r *Runner[B]) tookBackfill(in result[B]) (res result[B], got bool, err error) {
+func (r *Runner[B]) tookBackfill(in result[B]) (res result[B], err error) {
 	switch {
 	case in.err == nil:
-		return r.hand(r.bf, in.b, in.ack), true, nil
+		return r.hand(r.bf, in.b, in.ack), nil
 	case errors.Is(in.err, ErrBackfillComplete):
 		r.flush = schedule{every: r.cfg.FlushEvery}
 		r.advance(exhausted) // first: openStream asks the phase what is left to read
 		if r.cfg.Handoff == Overlap {
 			r.openStream()
 		}
-		return res, false, nil
+		return res, nil
 	}
-	return res, false, in.err
+	return res, in.err
 }
 
-func (r *Runner[B]) readStream(ctx context.Context) (res result[B], got bool, err error) {
+func (r *Runner[B]) readStream(ctx context.Context) (res result[B], err error) {
 	r.watchStalls()
 	if r.stPump == nil {
 		rctx, cancel := r.until(ctx)
 		defer cancel()
 		b, ack, err := r.src.ReadStream(rctx)
 		if err != nil {
-			return res, false, err
+			return res, err
 		}
-		return r.hand(r.st, b, ack), true, nil
+		return r.hand(r.st, b, ack), nil
 	}
 	if err := r.held.release(ctx); err != nil {
-		return res, false, err
+		return res, err
 	}
 	select {
 	case in := <-r.stPump.out:
 		return r.tookStream(in)
 	case <-r.stPump.done:
 		if r.stopCtx.Err() != nil {
-			return res, false, ErrStopped
+			return res, ErrStopped
 		}
-		return res, false, ErrEnd
+		return res, ErrEnd
 	case <-r.stopCtx.Done():
-		return res, false, ErrStopped
+		return res, ErrStopped
 	case <-r.failed:
-		return res, false, r.failure
+		return res, r.failure
 	case <-ctx.Done():
-		return res, false, ctx.Err()
+		return res, ctx.Err()
 	}
 }
 
-func (r *Runner[B]) tookStream(in result[B]) (res result[B], got bool, err error) {
+func (r *Runner[B]) tookStream(in result[B]) (res result[B], err error) {
 	if in.err != nil {
-		return res, false, in.err
+		return res, in.err
 	}
-	return r.hand(r.st, in.b, in.ack), true, nil
+	return r.hand(r.st, in.b, in.ack), nil
 }
 
 // openStream reads the stream beside what is left of the backfill, its acks held
@@ -92,22 +92,22 @@ func (r *Runner[B]) openStream() {
 
 // wait is the settle barrier, and with it everything that is read while it
 // stands: the rest of the scan and the stream, if both halves are open.
-func (r *Runner[B]) wait(ctx context.Context) (res result[B], got bool, err error) {
+func (r *Runner[B]) wait(ctx context.Context) (res result[B], err error) {
 	for {
 		settling := r.Phase() == Settling
 		if open, _ := r.bf.outstanding(); settling && open == 0 {
-			return res, false, r.confirm(ctx)
+			return res, r.confirm(ctx)
 		}
 		anchor, err := r.guardAnchor()
 		if err != nil {
-			return res, false, err
+			return res, err
 		}
 		now := r.cfg.Now()
 		due, stalled := r.watchStalls()
 		if stalled {
 			// What never settles may be another attempt's by now.
 			if err := r.checkCurrent(ctx); err != nil {
-				return res, false, err
+				return res, err
 			}
 		}
 		if anchor > 0 {
@@ -121,7 +121,7 @@ func (r *Runner[B]) wait(ctx context.Context) (res result[B], got bool, err erro
 			if flush <= 0 {
 				r.flush.sent(now)
 				if err := r.askFlush(ctx); err != nil {
-					return res, false, err
+					return res, err
 				}
 				continue
 			}
@@ -144,12 +144,12 @@ func (r *Runner[B]) wait(ctx context.Context) (res result[B], got bool, err erro
 		timer := time.NewTimer(due)
 		select {
 		case in := <-bfOut:
-			res, got, err = r.tookBackfill(in)
+			res, err = r.tookBackfill(in)
 		case in := <-stOut:
 			if errors.Is(in.err, ErrEnd) {
 				break // said again in Streaming
 			}
-			res, got, err = r.tookStream(in)
+			res, err = r.tookStream(in)
 		case <-stDone:
 		case <-r.bf.moved:
 			r.flush.progress()
@@ -164,11 +164,11 @@ func (r *Runner[B]) wait(ctx context.Context) (res result[B], got bool, err erro
 			err = ctx.Err()
 		}
 		timer.Stop()
-		if got || err != nil || r.Phase() != Settling && settling {
-			return res, got, err
+		if res.ack != nil || err != nil || r.Phase() != Settling && settling {
+			return res, err
 		}
 		if !settling && r.Phase() == Settling {
-			return res, false, nil
+			return res, nil
 		}
 	}
 }

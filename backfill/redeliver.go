@@ -176,8 +176,9 @@ func (d *Redelivering[B]) await(ctx context.Context, wait time.Duration) error {
 		if res.err != nil {
 			return res.err
 		}
+		it := &item[B]{b: res.b, ack: res.ack, lane: d.cfg.Partition(res.b)} // theirs: not under the lock
 		d.mu.Lock()
-		d.lanes.add(&item[B]{b: res.b, ack: res.ack, lane: d.cfg.Partition(res.b)})
+		d.lanes.add(it)
 		d.mu.Unlock()
 	case <-d.moved:
 	case <-due:
@@ -226,11 +227,12 @@ func (d *Redelivering[B]) finish(ctx context.Context, it *item[B], word error) e
 }
 
 func (d *Redelivering[B]) failed(ctx context.Context, it *item[B], err error) error {
-	if d.cfg.MaxAttempts > 0 && it.attempts >= d.cfg.MaxAttempts {
+	attempts := it.attempts // once it is given back, the next handout counts on
+	if d.cfg.MaxAttempts > 0 && attempts >= d.cfg.MaxAttempts {
 		if d.cfg.DeadLetter == nil {
 			return d.finish(ctx, it, err)
 		}
-		derr := d.cfg.DeadLetter(ctx, it.b, err, it.attempts)
+		derr := d.cfg.DeadLetter(ctx, it.b, err, attempts)
 		if derr == nil {
 			return d.finish(ctx, it, Discard(err))
 		}
@@ -239,7 +241,7 @@ func (d *Redelivering[B]) failed(ctx context.Context, it *item[B], err error) er
 		}
 		err = fmt.Errorf("backfill: the dead letter failed: %w (of: %w)", derr, err)
 	}
-	pause := d.cfg.Backoff.Pause(it.attempts)
+	pause := d.cfg.Backoff.Pause(attempts)
 	d.mu.Lock()
 	if d.over {
 		d.mu.Unlock()
@@ -251,7 +253,7 @@ func (d *Redelivering[B]) failed(ctx context.Context, it *item[B], err error) er
 	d.pokeLocked()
 	d.mu.Unlock()
 	if d.cfg.OnRetry != nil {
-		d.cfg.OnRetry(it.b, err, it.attempts, pause)
+		d.cfg.OnRetry(it.b, err, attempts, pause)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +54,7 @@ func redeliver(t *testing.T, f *numbers, cfg RedeliverConfig[numbered]) *Redeliv
 	}
 	d, err := Redeliver(f.read, cfg)
 	require.NoError(t, err)
+	d.now = clock()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(bg)
 		cancel()
@@ -78,6 +81,7 @@ func TestRedeliveryKeepsTheOrderOfAPartition(t *testing.T) {
 				Partition: func(b numbered) string { return fmt.Sprint(b.lane) }, MaxHeld: maxHeld,
 			})
 			require.NoError(rt, err)
+			d.now = clock()
 			type out struct {
 				numbered
 				ack AckFunc
@@ -145,6 +149,32 @@ func TestRedeliveryBacksOff(t *testing.T) {
 			require.GreaterOrEqual(t, took, full/2, "attempt %d", i+1)
 			require.NoError(t, ack(bg, errRefused))
 		}
+	})
+}
+
+func TestRedeliveryDefaults(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newNumbers(1025, 1)
+		d, err := Redeliver(f.read, RedeliverConfig[numbered]{})
+		require.NoError(t, err)
+		b, ack, err := within(d, time.Second)
+		require.NoError(t, err)
+		began := time.Now()
+		require.NoError(t, ack(bg, errRefused))
+		again, ack, err := within(d, time.Second)
+		require.NoError(t, err)
+		require.Equal(t, b, again, "one partition, one at a time")
+		require.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
+		require.LessOrEqual(t, time.Since(began), 100*time.Millisecond)
+		began = time.Now()
+		for _, at := range []time.Duration{0, 1, 3} {
+			_, _, err = within(d, time.Hour)
+			require.ErrorIs(t, err, ErrFlush)
+			require.Equal(t, at*time.Second, time.Since(began))
+		}
+		require.Equal(t, 1024, d.Stats().Held)
+		require.NoError(t, ack(bg, nil))
+		require.NoError(t, d.Close(bg))
 	})
 }
 
@@ -364,13 +394,101 @@ func TestRedeliveryHasOneOwnerAtATime(t *testing.T) {
 	})
 }
 
+// Each failure that will be tried again is told once with its number, also when
+// the next attempt begins meanwhile.
+func TestRedeliveryTellsOfEachRetry(t *testing.T) {
+	const failures = 200
+	var mu sync.Mutex
+	var told []int
+	f := newNumbers(1, 1)
+	d, err := Redeliver(f.read, RedeliverConfig[numbered]{
+		Backoff: Backoff{Min: 1, Max: 1},
+		OnRetry: func(b numbered, err error, attempts int, pause time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, attempts)
+			if b.n != 0 || !errors.Is(err, errRefused) || pause > 1 {
+				told = append(told, -1)
+			}
+		},
+	})
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	for i := range failures + 1 {
+		_, ack, err := d.Read(bg)
+		require.NoError(t, err)
+		group.Go(func() {
+			if i < failures {
+				_ = ack(bg, errRefused)
+			} else {
+				_ = ack(bg, nil)
+			}
+		})
+	}
+	group.Wait()
+	require.NoError(t, d.Close(bg))
+	slices.Sort(told)
+	want := make([]int, failures)
+	for i := range want {
+		want[i] = i + 1
+	}
+	require.Equal(t, want, told)
+}
+
+// An ack that failed below can be repeated, a nack below is said once, and what is
+// over below is over.
+func TestRedeliveryPassesOnWhatIsSaidBelow(t *testing.T) {
+	down := errors.New("test: down")
+	for _, c := range []struct {
+		name        string
+		word, below error
+		again       bool
+	}{
+		{"an ack that fails", nil, down, true},
+		{"a discard that fails", Discard(errRefused), down, true},
+		{"a nack that fails", errRefused, down, false},
+		{"a stale ack", nil, ErrStale, false},
+		{"an attempt that is over", nil, ErrAttemptOver, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				f := newNumbers(1, 1)
+				d := redeliver(t, f, RedeliverConfig[numbered]{MaxAttempts: 1})
+				d.read = func(ctx context.Context) (numbered, AckFunc, error) {
+					b, ack, err := f.read(ctx)
+					return b, func(ctx context.Context, err error) error {
+						if err := ack(ctx, err); err != nil || len(f.words[b.n]) > 1 {
+							return err
+						}
+						return c.below
+					}, err
+				}
+				_, ack, err := within(d, time.Second)
+				require.NoError(t, err)
+				require.ErrorIs(t, ack(bg, c.word), c.below)
+				if c.again {
+					require.Equal(t, RedeliverStats{Held: 1, Out: 1}, d.Stats())
+					require.NoError(t, ack(bg, c.word))
+					require.Len(t, f.words[0], 2)
+				}
+				require.Zero(t, d.Stats())
+				require.ErrorIs(t, ack(bg, nil), ErrStale)
+			})
+		})
+	}
+}
+
 func TestRedeliveryBoundsItsMemory(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newNumbers(1000, 1000)
 		d := redeliver(t, f, RedeliverConfig[numbered]{MaxHeld: 10})
+		var first AckFunc
 		for range 10 {
-			_, _, err := within(d, time.Second)
+			_, ack, err := within(d, time.Second)
 			require.NoError(t, err)
+			if first == nil {
+				first = ack
+			}
 		}
 		began := time.Now()
 		for _, at := range []time.Duration{0, 1, 3, 7} {
@@ -380,6 +498,15 @@ func TestRedeliveryBoundsItsMemory(t *testing.T) {
 		}
 		require.Equal(t, 10, f.n)
 		require.Equal(t, RedeliverStats{Held: 10, Out: 10}, d.Stats())
+		require.NoError(t, first(bg, nil))
+		_, _, err := within(d, time.Second)
+		require.NoError(t, err)
+		began = time.Now()
+		for _, at := range []time.Duration{0, 1, 3} {
+			_, _, err := within(d, time.Hour)
+			require.ErrorIs(t, err, ErrFlush)
+			require.Equal(t, at*time.Second, time.Since(began), "at once, once something came")
+		}
 	})
 }
 
@@ -405,6 +532,37 @@ func TestRedeliveryClose(t *testing.T) {
 			require.ErrorIs(t, err, ErrStopped)
 			require.NoError(t, d.Close(bg))
 			require.Zero(t, d.Stats())
+		})
+	})
+	t.Run("a batch that never had its turn is not delivered", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			f := newNumbers(2, 1)
+			d := redeliver(t, f, RedeliverConfig[numbered]{})
+			_, ack, err := within(d, time.Second)
+			require.NoError(t, err)
+			_, _, err = within(d, time.Second)
+			require.ErrorIs(t, err, context.DeadlineExceeded, "the second waits for the first")
+			require.Equal(t, RedeliverStats{Held: 2, Out: 1, Waiting: 1}, d.Stats())
+			time.AfterFunc(time.Minute, func() { _ = ack(bg, nil) })
+			require.NoError(t, d.Close(bg))
+			require.Equal(t, map[int][]error{0: {nil}, 1: {ErrStopped}}, f.words)
+		})
+	})
+	t.Run("nothing is handed out behind one that gave up", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			f := newNumbers(1, 1)
+			d := redeliver(t, f, RedeliverConfig[numbered]{})
+			_, ack, err := within(d, time.Second)
+			require.NoError(t, err)
+			require.NoError(t, ack(bg, errRefused))
+			ctx, cancel := context.WithCancel(bg)
+			cancel()
+			d.reading <- struct{}{} // somebody reads
+			require.Equal(t, context.Canceled, d.Close(ctx))
+			<-d.reading
+			time.Sleep(time.Minute)
+			_, _, err = within(d, time.Second)
+			require.ErrorIs(t, err, ErrStopped)
 		})
 	})
 	t.Run("gives up with its context", func(t *testing.T) {

@@ -104,25 +104,24 @@ func (r *Runner[B]) Read(ctx context.Context) (b B, ack AckFunc, err error) {
 			return b, nil, r.sortError(ctx, err)
 		}
 		var res result[B]
-		var got bool
 		switch r.Phase() {
 		case Fresh:
 			err = r.start(ctx)
 		case Backfilling:
-			res, got, err = r.readBackfill(ctx)
+			res, err = r.readBackfill(ctx)
 		case Settling:
-			res, got, err = r.wait(ctx)
+			res, err = r.wait(ctx)
 		case Completing:
 			err = r.complete(ctx)
 		case Streaming:
-			res, got, err = r.readStream(ctx)
+			res, err = r.readStream(ctx)
 		case Finished:
 			err = ErrEnd
 		}
 		if err != nil {
 			return b, nil, r.sortError(ctx, r.judge(ctx, err))
 		}
-		if got {
+		if res.ack != nil {
 			return res.b, res.ack, nil
 		}
 	}
