@@ -141,6 +141,18 @@ func TestC7_NoMoreThanParallelSaves(t *testing.T) {
 	}, checkpoint.Parallel(3))
 }
 
+// The weight that makes a save due is counted from the last save, not from the start.
+func TestC7_EveryWeightSavesOncePerWeight(t *testing.T) {
+	bubble(t, func(b *scene) {
+		p := b.open(b.c, "a")
+		for i := range 100 {
+			b.track(p, i)[0].Ack()
+			synctest.Wait()
+			require.Equal(b, (i+1)/10, b.saves())
+		}
+	}, checkpoint.Interval(time.Hour), checkpoint.EveryWeight(10))
+}
+
 // What is due at once and waits for its turn is not put off by a later ack.
 func TestC7_AnAckDoesNotPutASaveOff(t *testing.T) {
 	bubble(t, func(b *scene) {
