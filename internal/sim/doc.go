@@ -3,12 +3,12 @@
 //
 // A world is a table with a stream that rotates, splits, merges, trims, answers
 // inconsistently, loses the bodies of its answers, and is disabled and enabled again
-// under another ARN; a checkpoint store that throttles, hangs, loses answers and
-// applies writes late; workers that read the table and then its stream, are paused,
-// killed and revived as zombies, and restarted by an operator with other settings, of
-// order and start too; and a sink that batches, delays, reorders and refuses.
-// Everything a world does to the library is a script drawn from its seed before it
-// starts.
+// under another ARN, during a backfill too, and with writes in between; a checkpoint
+// store that throttles, hangs, loses answers and applies writes late; workers that
+// read the table and then its stream, are paused, killed and revived as zombies, and
+// restarted by an operator with other settings, of order and start too; and a sink
+// that batches, delays, reorders and refuses. Everything a world does to the library
+// is a script drawn from its seed before it starts.
 //
 // At the end faults stop, one calm worker is left alone, and everything must have
 // arrived. What is counted, each of which must be 0:
@@ -43,7 +43,7 @@
 //
 // # Not simulated
 //
-// Failover to the stream of another region (streamreader.Config.Failover), and a
-// backfill whose stream is replaced. Two shards that merge are, but the one that
-// the API does not name as a parent is not waited for, so no order is asked there.
+// Failover to the stream of another region (streamreader.Config.Failover). Two shards
+// that merge are, but the one that the API does not name as a parent is not waited
+// for, so no order is asked there.
 package sim

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,6 +75,7 @@ type oracle struct {
 	attempts map[string]*attempt
 
 	origin     checkpoint.Origin // as the first attempt found it
+	anchor     string            // prefix of the stream that the pipeline, or the generation, began with
 	streams    map[string]bool   // by prefix: that it is there instead of another was reported, or need not be
 	start      time.Time         // changes from this second on are owed by the stream
 	known      bool
@@ -151,6 +153,19 @@ func (o *oracle) learn(list []streamtest.Shard) {
 	}
 }
 
+// noStream is where a change is that is in no stream, as between two of them: behind
+// all that the last one held.
+func (o *oracle) noStream() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	prefix := streamPrefix(o.w.arn)
+	id := "none, behind " + prefix
+	if o.lanes[id] == nil {
+		o.lanes[id] = &lane{id: id, prefix: prefix, bySeq: map[string]*change{}, named: map[*attempt]bool{}, gapped: -1}
+	}
+	return id
+}
+
 func (o *oracle) knows(shard string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -172,9 +187,11 @@ func (o *oracle) record(shard, seq string) *change {
 	return nil
 }
 
-// owedLocked: the stream owes it. A stream's records know their second only.
+// owedLocked: the stream owes it. A stream's records know their second only, and what
+// a stream held that had ended before the pipeline began is not the pipeline's,
+// even in the same second.
 func (o *oracle) owedLocked(c *change) bool {
-	return o.known && !c.created.Truncate(time.Second).Before(o.start)
+	return o.known && c.shard.prefix >= o.anchor && !c.created.Truncate(time.Second).Before(o.start)
 }
 
 func (o *oracle) settledLocked(c *change) bool { return c.acked || c.lost || !o.owedLocked(c) }
@@ -228,7 +245,8 @@ func (o *oracle) planIs(a *attempt, run backfill.Run) {
 	case run.Generation > o.generation:
 		o.generation, o.plan, o.start, o.known = run.Generation, run.Plan, run.Plan.StartTime, true
 		o.scanned = map[string]int{}
-		o.streams[streamPrefix(run.Plan.Anchor)] = true
+		o.anchor = streamPrefix(run.Plan.Anchor)
+		o.streams = map[string]bool{o.anchor: true}
 	case !run.Plan.StartTime.Equal(o.plan.StartTime) || run.Plan.Segments != o.plan.Segments:
 		o.violation(&o.report.Regressions, "attempt %d follows another plan of generation %d: from %v in %d segments, not from %v in %d",
 			a.n, run.Generation, run.Plan.StartTime, run.Plan.Segments, o.plan.StartTime, o.plan.Segments)
@@ -246,7 +264,8 @@ func (o *oracle) originIs(a *attempt, origin checkpoint.Origin, fresh *checkpoin
 		}
 		return
 	}
-	o.origin, o.streams[streamPrefix(origin.Source)] = origin, true
+	o.origin, o.anchor = origin, streamPrefix(origin.Source)
+	o.streams[o.anchor] = true
 	o.start = origin.Time
 	if o.start.IsZero() || origin.Start == checkpoint.StartTrimHorizon {
 		o.start = time.Unix(0, 0)
@@ -376,7 +395,9 @@ func (o *oracle) gap(a *attempt, g shards.Gap) {
 	o.report.Gaps++
 	o.w.log("attempt %d gap %s", a.n, g.Error())
 	if g.Shard == "" {
-		o.goneStreamsLocked(a)
+		if a.run.Generation == o.generation { // else it is of what that one read
+			o.goneStreamsLocked(a)
+		}
 		return
 	}
 	l := o.lanes[g.Shard]
@@ -444,7 +465,7 @@ func (o *oracle) excuseUnnamed() {
 	for _, id := range sorted(o.lanes) {
 		l := o.lanes[id]
 		n := len(l.changes)
-		if _, row := o.rows[l.prefix+id]; !o.w.script.Merges || row || n == 0 || gone[id] < n {
+		if _, row := o.rows[l.prefix+id]; !o.w.script.Merges || row || n == 0 || gone[id] < n || l.prefix != streamPrefix(o.w.arn) {
 			continue
 		}
 		known := false
@@ -502,10 +523,13 @@ func (o *oracle) trimmed() map[string]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	gone := map[string]int{}
+	horizon := time.Now().Add(-o.w.script.Retention)
 	for id, l := range o.lanes {
 		gone[id] = len(l.changes)
 		if c := l.bySeq[first[id]]; c != nil {
 			gone[id] = c.index
+		} else if l.prefix != streamPrefix(o.w.arn) { // the service tells of the table's own stream only
+			gone[id] = sort.Search(len(l.changes), func(i int) bool { return l.changes[i].created.After(horizon) })
 		}
 	}
 	return gone

@@ -69,7 +69,7 @@ func (o *oracle) inOrderLocked(a *attempt, h *handout) {
 			o.violation(&o.report.Order, "attempt %d reads the stream, but %s of the backfill was never delivered", a.n, key)
 		}
 	}
-	if !o.streams[h.shard.prefix] {
+	if !o.streams[h.shard.prefix] && a.run.Generation == o.generation {
 		o.violation(&o.report.Lost, "attempt %d reads the stream of %s, and never said that it is not the one that the pipeline read", a.n, h.partition)
 	}
 	if p := o.lanes[h.shard.parent]; p != nil && a.set.Order == shards.Strict {

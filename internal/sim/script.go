@@ -54,8 +54,9 @@ const (
 	rotate  what = "rotate" // one shard
 	rotates what = "rotate all"
 	split   what = "split"
-	merge   what = "merge"   // two neighbours; their child names one of them as its parent
-	replace what = "replace" // the stream by another: disabled and enabled; N 1: kill the worker
+	merge   what = "merge" // two neighbours; their child names one of them as its parent
+	disable what = "disable the stream"
+	enable  what = "enable the stream" // under another ARN; N 1: kill the worker
 	expire  what = "expire iterators"
 	cut     what = "cut the store"
 	heal    what = "heal the store"
@@ -162,17 +163,27 @@ func (s *script) merge(length time.Duration) {
 	}
 }
 
-// replace is for worlds that read the stream alone: a backfill that lost its stream
-// has to be begun again, which is for the worlds that do so.
+// replace disables the stream and enables it again, at once or after a while in
+// which what is written is in no stream. Where there is a backfill, often while that
+// still runs.
 func (s *script) replace(length time.Duration) {
 	d := chance(s.Seed).of("replace")
-	if s.Backfill || s.Retention < time.Hour || !d.oneIn(3) {
+	if !d.oneIn(3) {
 		return
 	}
 	for range 1 + d.IntN(2) {
 		at, k := d.between(0, length), d.IntN(s.Keys)
+		if s.Backfill && d.oneIn(2) {
+			at = d.between(0, 30*time.Second)
+		}
 		s.add(at-time.Millisecond, put, k, 0)
-		s.add(at, replace, d.IntN(2), d.between(10*time.Millisecond, 20*time.Second))
+		s.add(at, disable, 0, 0)
+		if d.oneIn(2) {
+			hole := d.between(time.Millisecond, 20*time.Second)
+			s.add(at+hole/2, put, k, 0)
+			at += hole
+		}
+		s.add(at, enable, d.IntN(2), d.between(10*time.Millisecond, 20*time.Second))
 		s.add(at+time.Millisecond, put, k, 0)
 	}
 }

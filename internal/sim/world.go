@@ -18,6 +18,7 @@ import (
 	"github.com/ackgate/ackgate/checkpoint"
 	"github.com/ackgate/ackgate/checkpoint/storetest"
 	"github.com/ackgate/ackgate/internal/jitter"
+	"github.com/ackgate/ackgate/shards"
 	"github.com/ackgate/ackgate/shards/streamreader"
 	"github.com/ackgate/ackgate/shards/streamtest"
 )
@@ -28,7 +29,8 @@ type world struct {
 	script  script
 	chance  chance
 	service *streamtest.Service
-	arn     string
+	arn     string          // of the stream that the table has, or had last
+	ended   map[string]bool // streams that were disabled, by ARN
 	keys    []string
 	store   *storetest.Faulty
 	memory  *checkpoint.Memory
@@ -55,7 +57,7 @@ func Run(t *testing.T, seed uint64, out io.Writer) (r Report) {
 }
 
 func run(s script, out io.Writer) Report {
-	w := &world{journal: newJournal(out), script: s, chance: chance(s.Seed), memory: checkpoint.NewMemory()}
+	w := &world{journal: newJournal(out), script: s, chance: chance(s.Seed), ended: map[string]bool{}, memory: checkpoint.NewMemory()}
 	w.oracle = newOracle(w)
 	w.store = storetest.NewFaulty(watched{w.memory, w.oracle}, w.storeFaults())
 	w.service = streamtest.New(streamtest.Config{
@@ -119,8 +121,10 @@ func (w *world) do(a action) {
 	switch a.What {
 	case rotate, split, rotates, merge:
 		w.reshape(a)
-	case replace:
-		w.replaceStream(a)
+	case disable:
+		w.disableStream()
+	case enable:
+		w.enableStream(a)
 	case expire:
 		w.service.ExpireIterators()
 	case cut:
@@ -194,13 +198,16 @@ func (w *world) judge(a *attempt) {
 	switch {
 	case errors.Is(a.err, backfill.ErrAnchorLost):
 		w.newWord() // what the error says to do
+	case errors.Is(a.err, shards.ErrGap) && w.script.Backfill && w.chance.of("operator", a.n).oneIn(2):
+		w.newWord() // else the next attempt may go on
+		w.oracle.report.Again++
 	case errors.Is(a.err, checkpoint.ErrFenced), errors.Is(a.err, backfill.ErrSuperseded):
 		w.oracle.report.Fenced++
 	}
 	w.oracle.mu.Lock()
 	defer w.oracle.mu.Unlock()
 	// A segment that was fenced once all was settled is found out late.
-	ended := errors.Is(a.err, streamreader.ErrStreamEnded) && a.arn != w.arn
+	ended := w.ended[a.arn] && (errors.Is(a.err, streamreader.ErrStreamEnded) || errors.Is(a.err, streamreader.ErrStreamGone))
 	if !foreseen(a.err) && !ended && !(a.lost && errors.Is(a.err, backfill.ErrIncomplete)) {
 		w.oracle.violation(&w.oracle.report.Stuck, "attempt %d ended without a cause: %v", a.n, a.err)
 	}
@@ -223,7 +230,10 @@ func (w *world) write(n int, removed bool) {
 	if err != nil {
 		panic(err)
 	}
-	if !w.oracle.knows(c.ShardID) {
+	switch {
+	case c.ShardID == "":
+		c.ShardID, c.Created = w.oracle.noStream(), w.service.Time()
+	case !w.oracle.knows(c.ShardID):
 		w.oracle.learn(w.service.Shards(table))
 	}
 	w.oracle.wrote(key, removed, c)
@@ -237,6 +247,9 @@ func (w *world) reshape(a action) {
 		if s.Closed.IsZero() {
 			open = append(open, s.ID)
 		}
+	}
+	if len(open) == 0 {
+		return // disabled
 	}
 	id := open[a.N%len(open)]
 	var err error
@@ -261,12 +274,22 @@ func (w *world) reshape(a action) {
 	w.oracle.learn(w.service.Shards(table))
 }
 
-// replaceStream has the table's stream disabled and enabled again. Workers read the
-// old one until they end, and the new one once they start again.
-func (w *world) replaceStream(a action) {
+// disableStream and enableStream replace the table's stream. Workers read the old one
+// until they end, and the new one once they start again.
+func (w *world) disableStream() {
+	if w.ended[w.arn] {
+		return
+	}
 	w.oracle.learn(w.service.Shards(table))
 	if err := w.service.DisableStream(table); err != nil {
 		panic(err)
+	}
+	w.ended[w.arn] = true
+}
+
+func (w *world) enableStream(a action) {
+	if !w.ended[w.arn] {
+		return
 	}
 	arn, err := w.service.EnableStream(table)
 	if err != nil {
@@ -378,7 +401,7 @@ func (o *oracle) final(last *attempt) {
 	for _, id := range sorted(o.lanes) {
 		l := o.lanes[id]
 		r, ok := o.rows[l.prefix+id]
-		if n := len(l.changes); n > gone[id] && !r.complete && (!ok || r.index < n-1) && o.owedLocked(l.changes[n-1]) && !l.changes[n-1].lost {
+		if n := len(l.changes); l.prefix == streamPrefix(o.w.arn) && n > gone[id] && !r.complete && (!ok || r.index < n-1) && o.owedLocked(l.changes[n-1]) && !l.changes[n-1].lost {
 			o.violation(&o.report.Stuck, "everything is delivered and drained, but %s of shard %s is not durable", l.changes[n-1], id)
 		}
 	}

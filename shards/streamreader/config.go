@@ -47,7 +47,9 @@ type Config struct {
 	Client    StreamsClient
 	StreamARN string
 	Committer *checkpoint.Committer
-	// Origin is the pipeline's, as checkpoint.Begin returned it.
+	// Origin is the pipeline's, as checkpoint.Begin returned it; behind a backfill
+	// the plan's, with its Anchor as the Source. Not the Source of today: before the
+	// first row it alone tells that the stream was replaced.
 	Origin checkpoint.Origin
 	// Fresh is what Begin returned beside it. Nil: no shard starts at LATEST.
 	// Leave it out after a backfill, and, without ByTime, where what is

@@ -144,3 +144,27 @@ func TestS4_AnotherStreamsRowsAreAGapUnlessFailoverIsAllowed(t *testing.T) {
 		r.crash()
 	})
 }
+
+// Before the first record is acked no row can tell that the stream was replaced, as
+// behind a backfill during which that happened: the origin does.
+func TestS4_AStreamReplacedBeforeItsFirstRowIsAGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 25}, 1)
+		w.begin(checkpoint.StartTrimHorizon)
+		w.put(1)
+		require.NoError(t, w.service.DisableStream(table))
+		time.Sleep(time.Second)
+		_, err := w.service.EnableStream(table)
+		require.NoError(t, err)
+		r := w.start(nil)
+		select {
+		case <-r.done:
+			require.ErrorIs(t, r.err, shards.ErrGap)
+		case <-time.After(time.Minute):
+			require.Fail(t, "it reads on")
+		}
+		require.Len(t, w.gaps, 1)
+		r.crash()
+		require.Empty(t, w.rows(), "and says so again after a restart")
+	})
+}

@@ -44,8 +44,9 @@ func (f *feed) PlanBackfill(ctx context.Context) (backfill.Plan, error) {
 // StartBackfill is called by every process, in whatever phase the pipeline is.
 func (f *feed) StartBackfill(ctx context.Context, run backfill.Run) error {
 	// "Latest" with the plan's time and without Freshness: from the oldest
-	// retained record on, leaving out what is older than the backfill.
-	stream, err := f.open(checkpoint.Origin{Start: checkpoint.StartLatest, Time: run.Plan.StartTime, Source: f.source.streamARN})
+	// retained record on, leaving out what is older than the backfill. The plan's
+	// stream, not today's: that it was replaced meanwhile is a gap.
+	stream, err := f.open(checkpoint.Origin{Start: checkpoint.StartLatest, Time: run.Plan.StartTime, Source: run.Plan.Anchor})
 	if err != nil {
 		return err
 	}
