@@ -95,23 +95,6 @@ func TestModes(t *testing.T) {
 			}, settled)
 		})
 	})
-	t.Run("what New refuses", func(t *testing.T) {
-		src := StreamOnly(func(context.Context) (int, AckFunc, error) { return 0, nil, nil })
-		for _, cfg := range []Config{
-			{}, // no Committer
-			{Mode: StreamOnlyMode + 1},
-			{Mode: StreamOnlyMode, Retention: -1},
-			{Mode: StreamOnlyMode, MaxHeld: -1},
-			{Mode: StreamOnlyMode, OverlapAt: 2},
-			{Mode: StreamOnlyMode, WarnAt: []float64{50}},
-			{Mode: StreamOnlyMode, Retry: Backoff{Min: time.Hour, Max: time.Second}},
-		} {
-			_, err := New(src, cfg)
-			require.ErrorContains(t, err, "backfill: ")
-		}
-		_, err := New[int](nil, Config{Mode: StreamOnlyMode})
-		require.Error(t, err)
-	})
 }
 
 type flaky struct {
