@@ -57,6 +57,18 @@ func TestB4_NamedCases(t *testing.T) {
 			r.end()
 		})
 	})
+	t.Run("acks of the stream after the end", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(1)
+			r := newRig(t, s)
+			r.scanAllAcked()
+			s.w.write(0)
+			h := r.next()
+			r.r.Abort()
+			require.ErrorIs(t, h.ack(bg, nil), ErrAttemptOver)
+			require.ErrorIs(t, h.ack(bg, errors.New("no")), ErrAttemptOver)
+		})
+	})
 	t.Run("a superseded attempt does not wait for ever", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			s := calm(4)

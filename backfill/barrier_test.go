@@ -181,6 +181,23 @@ func TestB5_BarrierNeverHoldsAShutdown(t *testing.T) {
 			_ = r.c.Close(bg)
 		})
 	})
+	t.Run("stalls are reported while the scan goes on", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			began := time.Now()
+			var at []time.Duration
+			r := newRig(t, calm(40), func(c *Config, _ *source) {
+				c.Hooks.Stalled = func(s Stall) {
+					require.Equal(t, Backfilling, s.Phase)
+					at = append(at, time.Since(began))
+				}
+			})
+			for range 9 {
+				r.next()
+				time.Sleep(10 * time.Second)
+			}
+			require.Equal(t, []time.Duration{30 * time.Second, time.Minute}, at)
+		})
+	})
 	t.Run("stalls are reported with growing pauses and what is stuck", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			began := time.Now()
@@ -199,8 +216,16 @@ func TestB5_BarrierNeverHoldsAShutdown(t *testing.T) {
 				}
 				batches = append(batches, &handed{page: b, ack: ack})
 			}
+			lists := 0
+			r.store.failOp = func(op string) error {
+				if op == "List "+rowPrefix {
+					lists++
+				}
+				return nil
+			}
 			require.NoError(t, batches[0].ack(bg, errors.New("test: refused")))
 			require.ErrorIs(t, r.nextErr(170*time.Second), context.DeadlineExceeded)
+			require.Equal(t, 5, lists, "the store is asked who is the newest with every report, and not more often")
 			require.Equal(t, []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second}, at)
 			require.Equal(t, batches[0].BatchName(), last.Oldest)
 			require.Equal(t, 160*time.Second, last.Age)

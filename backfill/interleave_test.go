@@ -97,6 +97,22 @@ func TestB10_InterleavedOverwritesNothingNewer(t *testing.T) {
 			require.Equal(t, Backfilling, r.r.Phase())
 		})
 	})
+	t.Run("the barrier asks for a flush at once, whatever was asked before", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(4)
+			r := newRig(t, s, interleaved)
+			first := r.next()
+			s.w.write(1)
+			began := time.Now()
+			require.ErrorIs(t, r.nextErr(time.Minute), ErrFlush)
+			first.deliver(t)
+			r.next().deliver(t)
+			require.Equal(t, page{Backfilling, "segment 0", []change{{3, 1}}}, r.next().page)
+			require.ErrorIs(t, r.nextErr(time.Minute), ErrFlush)
+			require.Equal(t, Settling, r.r.Phase())
+			require.Zero(t, time.Since(began))
+		})
+	})
 	t.Run("a superseded attempt does not wait for ever", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			s := calm(6)

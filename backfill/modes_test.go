@@ -33,6 +33,29 @@ func TestModes(t *testing.T) {
 			})
 		}
 	})
+	t.Run("backfill only finds what else the source can", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			hooks := 0
+			r := newRig(t, calm(3), func(_ *Config, src *source) {
+				src.hook = func(_ context.Context, s Summary) error {
+					require.Equal(t, "world", s.Plan.Source)
+					hooks++
+					return nil
+				}
+			})
+			cfg := r.r.cfg
+			cfg.Mode = BackfillOnlyMode
+			var err error
+			r.r, err = New(BackfillOnly(r.src), cfg)
+			require.NoError(t, err)
+			r.read = r.r.Read
+			ackAll(t, r.scanAll())
+			require.ErrorIs(t, r.nextErr(time.Second), ErrEnd)
+			require.Equal(t, 1, hooks)
+			r.close()
+			require.Equal(t, 1, r.src.closed)
+		})
+	})
 	t.Run("backfill only, simulated", func(t *testing.T) {
 		checkSim(t, func(_ *rapid.T, s *sim) { s.cfg.Mode = BackfillOnlyMode })
 	})

@@ -164,11 +164,8 @@ func (r *Runner[B]) wait(ctx context.Context) (res result[B], err error) {
 			err = ctx.Err()
 		}
 		timer.Stop()
-		if res.ack != nil || err != nil || r.Phase() != Settling && settling {
+		if res.ack != nil || err != nil {
 			return res, err
-		}
-		if !settling && r.Phase() == Settling {
-			return res, nil
 		}
 	}
 }
