@@ -34,6 +34,7 @@ func TestC3_ARefusedWriteIsALossNotASuccess(t *testing.T) {
 		require.ErrorIs(t, err, checkpoint.ErrFenced)
 		<-p.Lost()
 		require.ErrorIs(t, p.Err(), checkpoint.ErrFenced)
+		require.ErrorContains(t, p.Err(), "orders/a is lost")
 		require.Equal(t, []checkpoint.Key{p.Key()}, fenced)
 		require.Zero(t, committed)
 		require.False(t, tickets[1].Ack())
