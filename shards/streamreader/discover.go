@@ -46,6 +46,7 @@ func (r *Reader) discover(ctx context.Context) error {
 
 	gap := eager
 	for {
+		began := r.cfg.Now()
 		added, status, err := r.list(ctx)
 		if err != nil {
 			return err
@@ -56,7 +57,7 @@ func (r *Reader) discover(ctx context.Context) error {
 		if err := r.forget(ctx); err != nil {
 			return err
 		}
-		if err := r.raiseLow(ctx); err != nil {
+		if err := r.raiseLow(ctx, began); err != nil {
 			return err
 		}
 		if added == 0 && status == types.StreamStatusDisabled && r.allComplete() {

@@ -42,13 +42,13 @@ func latestLow(rows []checkpoint.Checkpoint) (time.Time, error) {
 	return low, nil
 }
 
-// raiseLow makes the low watermark durable when it moved. A failure only
-// delays it.
-func (r *Reader) raiseLow(ctx context.Context) error {
+// raiseLow makes the low watermark durable when it moved, behind a listing that
+// began then. A failure only delays it.
+func (r *Reader) raiseLow(ctx context.Context, began time.Time) error {
 	if r.cfg.Failover == nil {
 		return nil
 	}
-	low := r.lowest()
+	low := r.lowest(began)
 	if !low.After(r.low.at) {
 		return nil
 	}
@@ -72,11 +72,13 @@ func (r *Reader) raiseLow(ctx context.Context) error {
 	return nil
 }
 
-// lowest is the time before which every record is settled and durably so.
-func (r *Reader) lowest() time.Time {
+// lowest is the time before which every record is settled and durably so. Of the
+// last minute before the listing that is never said: a shard that was opened in it
+// may be in no listing yet.
+func (r *Reader) lowest(began time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	low := r.cfg.Now()
+	low := began.Add(-unlistedFor)
 	for _, id := range r.lineage.Undone() {
 		t := r.owedSinceLocked(id)
 		if s := r.shards[id]; s != nil {

@@ -114,6 +114,54 @@ func TestS2_TheLowWatermarkStaysBehindWhatIsNotSettled(t *testing.T) {
 	})
 }
 
+// A shard that no listing has named yet holds the low watermark back as well: the
+// first ones of a stream, and the child of a rotation.
+func TestS2_TheLowWatermarkStaysBehindWhatIsNotListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 26, Inconsistency: streamtest.Inconsistency{Window: 20 * time.Second, Chance: 1}}, 1)
+		w.begin(checkpoint.StartTrimHorizon)
+		r := w.start(nil, func(c *Config) { c.Failover, c.Discovery = &Failover{}, 10*time.Second })
+		unlisted := 0
+		for round := range 3 {
+			written := time.Now().Truncate(time.Second)
+			w.put(10)
+			for range 30 {
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if len(w.lost(round+1)) > 0 {
+					unlisted++
+					require.False(t, w.low().After(written), "what was written at %v is not read, the watermark is at %v", written, w.low())
+				}
+			}
+			w.awaitAll(time.Minute, 1)
+			time.Sleep(3 * time.Minute)
+			require.False(t, w.low().Before(written), "it is read, the watermark is at %v", w.low())
+			w.rotate()
+		}
+		require.Greater(t, unlisted, 20)
+		r.drain()
+	})
+}
+
+// The origin is in the clock of the region that the pipeline began in: by another
+// one's, what was written right behind it may be older.
+func TestS2_TheOriginIsInAnotherRegionsClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, streamtest.Config{Seed: 27}, 1)
+		slow := func() time.Time { return time.Now().Add(-30 * time.Second) }
+		far := streamtest.New(streamtest.Config{Seed: 28, Region: "eu-west-1", Now: slow})
+		require.NoError(t, far.CreateTable(streamtest.Table{Name: table, Hash: "id", View: types.StreamViewTypeNewAndOldImages}))
+		time.Sleep(time.Hour)
+		w.begin(checkpoint.StartLatest)
+		w.fresh = nil // everything from the origin on is owed
+		(&regions{w, far}).put(10)
+		w.service = far // nothing was read in the first one
+		r := w.start(nil, func(c *Config) { c.Failover = &Failover{Margin: time.Minute} })
+		w.awaitAll(time.Minute, 1)
+		r.drain()
+	})
+}
+
 func (w *world) low() time.Time {
 	for name, row := range w.rows() {
 		if strings.HasSuffix(name, "/"+lowWatermark) {

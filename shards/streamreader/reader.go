@@ -77,6 +77,9 @@ func New(cfg Config) (*Reader, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
+	if cfg.Failover != nil && cfg.Origin.Source != "" && cfg.Origin.Source != cfg.StreamARN && !cfg.Origin.Time.IsZero() {
+		cfg.Origin.Time = cfg.Origin.Time.Add(-cfg.Failover.Margin) // it is in another region's clock
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	l := label(cfg.StreamARN)
 	return &Reader{
