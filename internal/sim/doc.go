@@ -3,7 +3,9 @@
 //
 // A world is a table with a stream that rotates, splits, merges, trims, answers
 // inconsistently, loses the bodies of its answers, and is disabled and enabled again
-// under another ARN, during a backfill too, and with writes in between; a checkpoint
+// under another ARN, during a backfill too, and with writes in between; or a table
+// in two regions, of which the one in use becomes unreachable, while the other has
+// the same changes later, by another clock and under other numbers; a checkpoint
 // store that throttles, hangs, loses answers and applies writes late; workers that
 // read the table and then its stream, are paused, killed and revived as zombies, and
 // restarted by an operator with other settings, of order and start too; and a sink
@@ -26,7 +28,8 @@
 //     that ended without a cause, a drain that left something unsaved.
 //   - duplicate bound violations: something handed out again that was durable,
 //     that this very attempt had handed out before, or that was delivered longer
-//     ago than one commit interval and its save when the attempt crashed.
+//     ago than one commit interval and its save when the attempt crashed, or in
+//     another region than was settled before its low watermark less the margin.
 //
 // # What a seed reproduces
 //
@@ -43,7 +46,9 @@
 //
 // # Not simulated
 //
-// Failover to the stream of another region (streamreader.Config.Failover). Two shards
-// that merge are, but the one that the API does not name as a parent is not waited
-// for, so no order is asked there.
+// Fail-over of a pipeline that backfills, or after records have left a stream, or to
+// a stream that is younger than what is owed; replicas that are further apart than
+// the margin, and writes to both at a time. Two shards that merge are simulated, but
+// the one that the API does not name as a parent is not waited for, so no order is
+// asked there.
 package sim

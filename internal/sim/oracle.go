@@ -30,6 +30,13 @@ type change struct {
 	seq     string
 	created time.Time
 
+	*fate
+	first *change // as it was written; itself, unless another region copied it
+	other *change // in the other region
+}
+
+// fate is what became of a change, wherever it was read.
+type fate struct {
 	handed, acked bool // by the stream
 	lost          bool // trimmed, and reported
 }
@@ -44,13 +51,15 @@ func (c *change) String() string {
 // lane is one shard with all that was ever written to it.
 type lane struct {
 	id, parent string
-	prefix     string // of its stream's partitions
+	service    *streamtest.Service // of its region
+	prefix     string              // of its stream's partitions
 	changes    []*change
 	bySeq      map[string]*change
 	named      map[*attempt]bool // to whom some answer named it, as a shard or as a parent
 	clear      int               // every change before it is settled
 	gapped     int               // a gap was reported from here on, and nothing was read behind it; -1: no
 	until      int               // where the gap ends
+	reporter   int               // the attempt that reported it
 }
 
 // row is a checkpoint as it stands in the store.
@@ -92,6 +101,7 @@ type book struct {
 	whole    map[string]bool // or that it was complete
 	fences   map[string]uint64
 	out      map[string][]*handout
+	low      time.Time // of the other region, as the attempt began
 	trying   map[string]int
 	tried    map[string]time.Time
 	checked  bool // the backfill was found to be over
@@ -125,32 +135,43 @@ func (o *oracle) violation(n *int, format string, args ...any) {
 }
 
 // wrote takes in a change as the service confirmed it.
-func (o *oracle) wrote(key string, removed bool, c streamtest.Change) {
+func (o *oracle) wrote(key string, removed bool, c streamtest.Change) *change {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	l := o.lanes[c.ShardID]
-	n := &change{
-		key: key, version: len(o.items[key]) + 1, removed: removed,
-		shard: l, index: len(l.changes), seq: c.SequenceNumber, created: c.Created,
-	}
-	l.changes = append(l.changes, n)
-	l.bySeq[c.SequenceNumber] = n
+	n := &change{key: key, version: len(o.items[key]) + 1, removed: removed, fate: &fate{}}
+	n.first = n
+	o.appendLocked(c, n)
 	o.items[key] = append(o.items[key], n)
 	o.report.Changes++
+	return n
+}
+
+func (o *oracle) appendLocked(c streamtest.Change, n *change) *change {
+	l := o.lanes[c.ShardID]
+	n.shard, n.index, n.seq, n.created = l, len(l.changes), c.SequenceNumber, c.Created
+	l.changes = append(l.changes, n)
+	l.bySeq[c.SequenceNumber] = n
 	if r := o.rows[l.prefix+l.id]; r.complete {
 		o.violation(&o.report.Lost, "shard %s is complete in the store, and still open: %v would be lost", l.id, n)
 	}
+	return n
 }
 
-// learn takes in the shards that there are.
-func (o *oracle) learn(list []streamtest.Shard) {
+// learn takes in the shards that the table has in a region.
+func (o *oracle) learn(s *streamtest.Service) {
+	list, prefix := s.Shards(table), streamPrefix(s.StreamARN(table))
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, s := range list {
-		if o.lanes[s.ID] == nil {
-			o.lanes[s.ID] = &lane{id: s.ID, parent: s.Parent, prefix: streamPrefix(o.w.arn), bySeq: map[string]*change{}, named: map[*attempt]bool{}, gapped: -1}
+	for _, sh := range list {
+		if o.lanes[sh.ID] == nil {
+			o.addLocked(&lane{id: sh.ID, parent: sh.Parent, prefix: prefix, service: s})
 		}
 	}
+}
+
+func (o *oracle) addLocked(l *lane) {
+	l.bySeq, l.named, l.gapped = map[string]*change{}, map[*attempt]bool{}, -1
+	o.lanes[l.id] = l
 }
 
 // noStream is where a change is that is in no stream, as between two of them: behind
@@ -161,7 +182,7 @@ func (o *oracle) noStream() string {
 	prefix := streamPrefix(o.w.arn)
 	id := "none, behind " + prefix
 	if o.lanes[id] == nil {
-		o.lanes[id] = &lane{id: id, prefix: prefix, bySeq: map[string]*change{}, named: map[*attempt]bool{}, gapped: -1}
+		o.addLocked(&lane{id: id, prefix: prefix, service: o.w.service})
 	}
 	return id
 }
@@ -191,6 +212,7 @@ func (o *oracle) record(shard, seq string) *change {
 // a stream held that had ended before the pipeline began is not the pipeline's,
 // even in the same second.
 func (o *oracle) owedLocked(c *change) bool {
+	c = c.first
 	return o.known && c.shard.prefix >= o.anchor && !c.created.Truncate(time.Second).Before(o.start)
 }
 
@@ -266,6 +288,12 @@ func (o *oracle) originIs(a *attempt, origin checkpoint.Origin, fresh *checkpoin
 	}
 	o.origin, o.anchor = origin, streamPrefix(origin.Source)
 	o.streams[o.anchor] = true
+	if o.w.script.Failover {
+		o.anchor = "" // what one region held is in the other too
+		for _, s := range o.w.services {
+			o.streams[streamPrefix(s.StreamARN(table))] = true
+		}
+	}
 	o.start = origin.Time
 	if o.start.IsZero() || origin.Start == checkpoint.StartTrimHorizon {
 		o.start = time.Unix(0, 0)
@@ -282,7 +310,7 @@ func (o *oracle) originIs(a *attempt, origin checkpoint.Origin, fresh *checkpoin
 		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.start, o.known = time.Now().Add(time.Second).Truncate(time.Second), true
+		o.start, o.known = a.service.Time().Add(time.Second).Truncate(time.Second), true
 	}()
 }
 
@@ -383,6 +411,7 @@ func (o *oracle) began(a *attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.attempts[a.name] = a
+	a.low = o.lowLocked(streamPrefix(a.arn))
 	o.report.Attempts++
 }
 
@@ -394,6 +423,9 @@ func (o *oracle) gap(a *attempt, g shards.Gap) {
 	defer o.mu.Unlock()
 	o.report.Gaps++
 	o.w.log("attempt %d gap %s", a.n, g.Error())
+	if o.w.script.Failover {
+		o.violation(&o.report.Lost, "attempt %d reports a gap, and nothing has left a stream: %v", a.n, g)
+	}
 	if g.Shard == "" {
 		if a.run.Generation == o.generation { // else it is of what that one read
 			o.goneStreamsLocked(a)
@@ -409,7 +441,7 @@ func (o *oracle) gap(a *attempt, g shards.Gap) {
 		from = c.index + 1
 	}
 	// The report's far end counts: what goes beyond it must be reported again.
-	l.gapped, l.until = from, len(l.changes)
+	l.gapped, l.until, l.reporter = from, len(l.changes), a.n
 	if c := l.bySeq[g.Before.String()]; c != nil {
 		l.until = c.index
 	} else if !g.Gone {
@@ -517,7 +549,7 @@ func (o *oracle) excuseLocked(l *lane, from, to int) {
 // trimmed is how many of each shard's changes have left the stream.
 func (o *oracle) trimmed() map[string]int {
 	first := map[string]string{}
-	for _, s := range o.w.service.Shards(table) {
+	for _, s := range o.service().Shards(table) {
 		first[s.ID] = s.First
 	}
 	o.mu.Lock()

@@ -47,6 +47,7 @@ func (o *oracle) handed(a *attempt, h *handout) {
 		o.inOrderLocked(a, h)
 	}
 	for _, c := range h.changes {
+		o.leftOutLocked(a, c)
 		if c.handed {
 			o.report.Duplicates++
 		}
@@ -81,7 +82,10 @@ func (o *oracle) inOrderLocked(a *attempt, h *handout) {
 		if c.handed || c.version == 1 {
 			continue
 		}
-		before := o.items[c.key][c.version-2]
+		before := besideLocked(o.items[c.key][c.version-2], c)
+		if before == nil {
+			continue
+		}
 		if o.w.script.Merges && before.shard != c.shard && !o.relatedLocked(c.shard, before.shard) {
 			continue // the parent that a merge does not name is not waited for
 		}
@@ -112,7 +116,9 @@ func (o *oracle) acked(a *attempt, h *handout) {
 	for _, c := range h.changes {
 		if !h.scan {
 			c.acked = true
-			if c.index >= c.shard.gapped {
+			// What a zombie from before the report delivers does not say where
+			// the reporter goes on.
+			if c.index >= c.shard.gapped && a.n >= c.shard.reporter {
 				c.shard.gapped = -1
 			}
 		} else if a.run.Generation == o.generation {
@@ -161,9 +167,13 @@ var keyInPosition = regexp.MustCompile(`"(k\d+)"`)
 
 // saved holds a row that was written against what the sink has.
 func (o *oracle) saved(cp checkpoint.Checkpoint) {
-	if shard, ok := shardOf(cp.Partition); ok && !o.knows(shard) {
-		o.learn(o.w.service.Shards(table)) // it has rotated by itself
-	} else if ok && cp.Complete {
+	shard, isShard := shardOf(cp.Partition)
+	if shard == lowWatermark {
+		isShard = false
+	}
+	if isShard && !o.knows(shard) {
+		o.learn(o.service()) // it has rotated by itself
+	} else if isShard && cp.Complete {
 		o.closeGap(o.lanes[shard], 1<<30) // it ends without another record
 	}
 	o.mu.Lock()
@@ -177,8 +187,9 @@ func (o *oracle) saved(cp checkpoint.Checkpoint) {
 		o.violation(&o.report.Regressions, "%s was complete and is not any more", cp.Partition)
 	}
 	keys, generation, segment := o.scanOrder(cp.Partition)
-	shard, isShard := shardOf(cp.Partition)
 	switch {
+	case shard == lowWatermark:
+		r.index = o.savedLowLocked(cp.Partition, cp.Position, r.index)
 	case segment:
 		r.index = o.savedSegmentLocked(cp, keys, generation, r.index)
 	case isShard:
@@ -214,7 +225,7 @@ func (o *oracle) savedShardLocked(cp checkpoint.Checkpoint, l *lane, was int) in
 	if cp.Position != "" {
 		c := l.bySeq[cp.Position]
 		if c == nil && (cp.Complete || cp.Position == "0") { // the end of a shard with nothing read
-			c = &change{index: was}
+			c = &change{index: was} // of which only that counts
 		}
 		if c == nil {
 			o.violation(&o.report.Lost, "%s rests at %s, which is no record of it", cp.Partition, cp.Position)

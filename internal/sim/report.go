@@ -14,7 +14,7 @@ type Report struct {
 	Seeds, Events, Crashes, Duplicates, Gaps  int
 	Lost, Order, Regressions, Stuck, DupBound int
 
-	Changes, Attempts, Zombies, Fenced, Again, Replaced int // how much there was to go wrong
+	Changes, Attempts, Zombies, Fenced, Again, Replaced, Failovers int // how much there was to go wrong
 
 	First  string // the first violation, in words
 	Script string // hash of the script
@@ -32,8 +32,8 @@ func (r Report) String() string {
 
 // Details is how much there was to go wrong.
 func (r Report) Details() string {
-	return fmt.Sprintf("changes %d attempts %d zombies %d fenced %d backfills-again %d streams-replaced %d duplicates %d gaps %d",
-		r.Changes, r.Attempts, r.Zombies, r.Fenced, r.Again, r.Replaced, r.Duplicates, r.Gaps)
+	return fmt.Sprintf("changes %d attempts %d zombies %d fenced %d backfills-again %d streams-replaced %d failovers %d duplicates %d gaps %d",
+		r.Changes, r.Attempts, r.Zombies, r.Fenced, r.Again, r.Replaced, r.Failovers, r.Duplicates, r.Gaps)
 }
 
 // Add sums two reports up.
@@ -54,6 +54,7 @@ func (r Report) Add(o Report) Report {
 	r.Fenced += o.Fenced
 	r.Again += o.Again
 	r.Replaced += o.Replaced
+	r.Failovers += o.Failovers
 	if r.First == "" {
 		r.First = o.First
 	}

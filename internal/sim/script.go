@@ -34,6 +34,11 @@ type script struct {
 	Inconsistent float64
 	EmptyPages   float64
 
+	// Failover worlds have a second region, which has every change up to Lag later
+	// and a clock that is Skew ahead. Margin covers both.
+	Failover          bool
+	Lag, Skew, Margin time.Duration
+
 	Merges  bool // some shards have a parent that nobody names
 	Actions []action
 }
@@ -49,23 +54,24 @@ type action struct {
 type what string
 
 const (
-	put     what = "put"
-	remove  what = "remove"
-	rotate  what = "rotate" // one shard
-	rotates what = "rotate all"
-	split   what = "split"
-	merge   what = "merge" // two neighbours; their child names one of them as its parent
-	disable what = "disable the stream"
-	enable  what = "enable the stream" // under another ARN; N 1: kill the worker
-	expire  what = "expire iterators"
-	cut     what = "cut the store"
-	heal    what = "heal the store"
-	kill    what = "kill"   // the worker; For until the next one starts
-	drain   what = "drain"  // likewise
-	freeze  what = "freeze" // the worker; N 0: For until the next one starts
-	thaw    what = "thaw"   // every frozen worker
-	bury    what = "bury"   // kill all thawed zombies
-	again   what = "backfill again"
+	put      what = "put"
+	remove   what = "remove"
+	rotate   what = "rotate" // one shard
+	rotates  what = "rotate all"
+	split    what = "split"
+	merge    what = "merge" // two neighbours; their child names one of them as its parent
+	disable  what = "disable the stream"
+	enable   what = "enable the stream" // under another ARN; N 1: kill the worker
+	failover what = "fail over"         // to the other region
+	expire   what = "expire iterators"
+	cut      what = "cut the store"
+	heal     what = "heal the store"
+	kill     what = "kill"   // the worker; For until the next one starts
+	drain    what = "drain"  // likewise
+	freeze   what = "freeze" // the worker; N 0: For until the next one starts
+	thaw     what = "thaw"   // every frozen worker
+	bury     what = "bury"   // kill all thawed zombies
+	again    what = "backfill again"
 )
 
 const minute = time.Minute
@@ -105,6 +111,7 @@ func newScript(seed uint64) script {
 	s.operate(d, length)
 	s.merge(length)
 	s.replace(length)
+	s.failover(length)
 	slices.SortStableFunc(s.Actions, func(a, b action) int { return int(a.At - b.At) })
 	return s
 }
@@ -188,6 +195,31 @@ func (s *script) replace(length time.Duration) {
 	}
 }
 
+// failover gives a pipeline that reads a stream alone a second region, and goes there,
+// and perhaps back.
+func (s *script) failover(length time.Duration) {
+	d := chance(s.Seed).of("failover")
+	replaced := slices.ContainsFunc(s.Actions, func(a action) bool { return a.What == disable })
+	if s.Failover = !s.Backfill && s.Retention > time.Hour && !replaced && d.oneIn(2); !s.Failover {
+		return
+	}
+	s.Lag = pick(d, 500*time.Millisecond, 5*time.Second, 20*time.Second)
+	s.Skew = pick(d, 0, d.between(-5*time.Second, -2*time.Second), d.between(2*time.Second, 5*time.Second))
+	s.Margin = (s.Lag + max(s.Skew, -s.Skew) + time.Second).Truncate(time.Second) + time.Second
+	for i := range s.Actions {
+		switch s.Actions[i].What {
+		case rotate, rotates, split, merge:
+			s.Actions[i].N += 16 * d.IntN(2) // in which region
+		}
+	}
+	for range 1 + d.IntN(3) {
+		at, k := d.between(0, length), d.IntN(s.Keys)
+		s.add(at-time.Millisecond, put, k, 0)
+		s.add(at, failover, d.IntN(4), d.between(10*time.Millisecond, 20*time.Second))
+		s.add(at+time.Millisecond, put, k, 0)
+	}
+}
+
 // operate treats the workers badly.
 func (s *script) operate(d dice, length time.Duration) {
 	at := d.between(0, 30*time.Second)
@@ -219,8 +251,8 @@ func (s *script) operate(d dice, length time.Duration) {
 func (s script) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d keys %d shards %d rows %d backfill %t overlap %t relaxed %t start %s fresh %t by-time %t retention %v rotate %v "+
-		"faults %g store %g maimed %g inconsistent %g empty %g\n", s.Seed, s.Keys, s.Shards, s.Rows, s.Backfill, s.Overlap, s.Relaxed, s.Start,
-		s.Fresh, s.ByTime, s.Retention, s.RotateEvery, s.Faults, s.StoreFaults, s.Maimed, s.Inconsistent, s.EmptyPages)
+		"faults %g store %g maimed %g inconsistent %g empty %g failover %t lag %v skew %v margin %v\n", s.Seed, s.Keys, s.Shards, s.Rows, s.Backfill, s.Overlap, s.Relaxed, s.Start,
+		s.Fresh, s.ByTime, s.Retention, s.RotateEvery, s.Faults, s.StoreFaults, s.Maimed, s.Inconsistent, s.EmptyPages, s.Failover, s.Lag, s.Skew, s.Margin)
 	for i, a := range s.Actions {
 		fmt.Fprintf(&b, "%v %s %d %v\n", a.At, a.What, a.N, a.For)
 		if i < 8 {

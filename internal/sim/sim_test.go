@@ -33,7 +33,7 @@ func TestDeployments(t *testing.T) {
 	// The worlds must have been worth it.
 	for name, count := range map[string]int{
 		"crashes": total.Crashes, "duplicates": total.Duplicates, "zombies": total.Zombies,
-		"fenced": total.Fenced, "backfills again": total.Again, "gaps": total.Gaps, "streams replaced": total.Replaced,
+		"fenced": total.Fenced, "backfills again": total.Again, "gaps": total.Gaps, "streams replaced": total.Replaced, "fail-overs": total.Failovers,
 	} {
 		require.NotZero(t, count, "no %s in %d worlds", name, n)
 	}

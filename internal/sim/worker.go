@@ -12,6 +12,7 @@ import (
 	"github.com/ackgate/ackgate/checkpoint"
 	"github.com/ackgate/ackgate/shards"
 	"github.com/ackgate/ackgate/shards/streamreader"
+	"github.com/ackgate/ackgate/shards/streamtest"
 )
 
 const (
@@ -27,6 +28,7 @@ type attempt struct {
 	n       int
 	name    string
 	arn     string // of the stream as it was when the life began
+	service *streamtest.Service
 	set     settings
 	word    string // asks for a new backfill
 	process *process
@@ -59,7 +61,7 @@ type attempt struct {
 // start begins a life.
 func (w *world) start(set settings) *attempt {
 	a := &attempt{
-		world: w, n: w.attempts, name: attemptName(w.attempts), arn: w.arn, set: set, word: w.word,
+		world: w, n: w.attempts, name: attemptName(w.attempts), arn: w.arn, service: w.service, set: set, word: w.word,
 		process: newProcess(), ready: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{}),
 		calls: map[string]int{}, iterators: map[string]string{}, book: newBook(),
 	}
@@ -157,7 +159,7 @@ func (a *attempt) connect() (err error) {
 			cfg.Handoff = backfill.Overlap
 		}
 		a.scan, err = tablescan.New(tablescan.Config{
-			Client: tables{a.world.service.Dynamo(), a}, Table: table,
+			Client: tables{a.service.Dynamo(), a}, Table: table,
 			Segments: a.set.Segments, Limit: a.set.Limit, MaxInFlight: a.set.InFlight,
 			Retry: backfill.Backoff{Min: 50 * time.Millisecond, Max: 2 * time.Second},
 		})
@@ -178,7 +180,7 @@ func (a *attempt) connect() (err error) {
 // beginStream finds the origin and makes the reader.
 func (a *attempt) beginStream() error {
 	s := a.world.script
-	o := checkpoint.Origin{Start: a.set.Start, Time: a.world.service.Time(), Source: a.arn}
+	o := checkpoint.Origin{Start: a.set.Start, Time: a.service.Time(), Source: a.arn}
 	for {
 		ctx, cancel := context.WithTimeout(a.ctx, 5*time.Second)
 		origin, fresh, err := checkpoint.Begin(ctx, a.committer.Store(), pipeline, o)
@@ -201,12 +203,15 @@ func (a *attempt) beginStream() error {
 
 func (a *attempt) newReader(o checkpoint.Origin, fresh *checkpoint.Freshness) (*streamreader.Reader, error) {
 	cfg := streamreader.Config{
-		Client: streams{a.world.service.Streams(), a}, StreamARN: a.arn, Committer: a.committer,
+		Client: streams{a.service.Streams(), a}, StreamARN: a.arn, Committer: a.committer,
 		Origin: o, Fresh: fresh, ByTime: a.set.ByTime, Order: a.set.Order,
 		MaxRecords: a.set.MaxRecords, PageLimit: a.set.PageLimit,
 		Poll: a.set.Poll, IdlePoll: 4 * time.Second, Discovery: 10 * time.Second,
 		Retention: a.world.script.Retention,
 		OnGap:     func(g shards.Gap) { a.world.oracle.gap(a, g) },
+	}
+	if a.world.script.Failover {
+		cfg.Failover = &streamreader.Failover{Margin: a.world.script.Margin}
 	}
 	if !a.set.Stop {
 		cfg.Gap = streamreader.ContinueOn

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,14 +27,15 @@ type world struct {
 	*journal
 	script  script
 	chance  chance
-	service *streamtest.Service
-	arn     string          // of the stream that the table has, or had last
-	ended   map[string]bool // streams that were disabled, by ARN
-	keys    []string
-	store   *storetest.Faulty
-	memory  *checkpoint.Memory
-	oracle  *oracle
-	calm    atomic.Bool // the store is
+	service *streamtest.Service // of the region in use
+	regions
+	arn    string          // of the stream that the table has, or had last
+	ended  map[string]bool // streams that were disabled, by ARN
+	keys   []string
+	store  *storetest.Faulty
+	memory *checkpoint.Memory
+	oracle *oracle
+	calm   atomic.Bool // the store is
 
 	attempts int
 	word     string // of the backfill
@@ -60,15 +60,13 @@ func run(s script, out io.Writer) Report {
 	w := &world{journal: newJournal(out), script: s, chance: chance(s.Seed), ended: map[string]bool{}, memory: checkpoint.NewMemory()}
 	w.oracle = newOracle(w)
 	w.store = storetest.NewFaulty(watched{w.memory, w.oracle}, w.storeFaults())
-	w.service = streamtest.New(streamtest.Config{
+	cfg := streamtest.Config{
 		Seed: s.Seed, Retention: s.Retention, EmptyPages: s.EmptyPages,
 		RotateEvery: s.RotateEvery, RotateSpread: s.RotateEvery / 2,
 		Inconsistency: streamtest.Inconsistency{Window: 10 * time.Second, Chance: s.Inconsistent, EmptyPages: s.EmptyPages},
-	})
-	err := w.service.CreateTable(streamtest.Table{Name: table, Hash: "id", View: types.StreamViewTypeNewAndOldImages, Shards: s.Shards})
-	if err != nil {
-		panic(err)
 	}
+	w.service = w.open(cfg)
+	w.openRegions(cfg)
 	w.arn = w.service.StreamARN(table)
 	for i := range s.Keys {
 		w.keys = append(w.keys, keyName(i))
@@ -76,26 +74,44 @@ func run(s script, out io.Writer) Report {
 	w.log("%s", s)
 	w.play()
 	w.finish()
-	w.service.SetFaults(nil)
 	r := w.oracle.report
 	r.Seeds, r.Events = 1, w.events
 	r.Script, r.Log = s.hash(), fmt.Sprintf("%x", w.hash.Sum(nil))[:16]
 	return r
 }
 
+// open makes the table in a region.
+func (w *world) open(cfg streamtest.Config) *streamtest.Service {
+	s := streamtest.New(cfg)
+	err := s.CreateTable(streamtest.Table{Name: table, Hash: "id", View: types.StreamViewTypeNewAndOldImages, Shards: w.script.Shards})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// faults are those of the service's calls.
+func (w *world) faults() map[string]streamtest.FaultRates {
+	f, m := w.script.Faults/5, w.script.Maimed/2
+	faults := streamtest.FaultRates{Throttle: f, LimitExceeded: f, Internal: f, Cut: f, LostAnswer: f, Emptied: m, Torn: m}
+	hanging := faults
+	hanging.Hang = f / 5
+	return map[string]streamtest.FaultRates{"*": faults, "GetRecords": hanging, "GetShardIterator": hanging, "DescribeStream": hanging}
+}
+
 // play carries the script out.
 func (w *world) play() {
-	w.oracle.learn(w.service.Shards(table))
+	for _, s := range w.services {
+		w.oracle.learn(s)
+	}
 	for i := range w.script.Rows {
 		w.write(i, false)
 		time.Sleep(50 * time.Millisecond)
 	}
 	time.Sleep(1500 * time.Millisecond)
-	f, m := w.script.Faults/5, w.script.Maimed/2
-	faults := streamtest.FaultRates{Throttle: f, LimitExceeded: f, Internal: f, Cut: f, LostAnswer: f, Emptied: m, Torn: m}
-	hanging := faults
-	hanging.Hang = f / 5
-	w.service.SetFaults(map[string]streamtest.FaultRates{"*": faults, "GetRecords": hanging, "GetShardIterator": hanging, "DescribeStream": hanging})
+	for _, s := range w.services {
+		s.SetFaults(w.faults())
+	}
 	began := time.Now()
 	w.supervise()
 	for _, a := range w.script.Actions {
@@ -125,8 +141,12 @@ func (w *world) do(a action) {
 		w.disableStream()
 	case enable:
 		w.enableStream(a)
+	case failover:
+		w.failOver(a)
 	case expire:
-		w.service.ExpireIterators()
+		for _, s := range w.services {
+			s.ExpireIterators()
+		}
 	case cut:
 		w.store.Cut()
 	case heal:
@@ -216,34 +236,27 @@ func (w *world) judge(a *attempt) {
 func (w *world) write(n int, removed bool) {
 	key := keyName(n)
 	var c streamtest.Change
-	var err error
 	if _, there := w.service.Get(table, streamtest.Item{"id": str(key)}); removed && !there {
 		return
 	}
 	version := len(w.oracle.items[key]) + 1
 	w.log("write %s/%d removed %t", key, version, removed)
-	if removed {
-		c, err = w.service.Delete(table, streamtest.Item{"id": str(key)})
-	} else {
-		c, err = w.service.Put(table, streamtest.Item{"id": str(key), "v": &types.AttributeValueMemberN{Value: fmt.Sprint(version)}})
-	}
-	if err != nil {
-		panic(err)
-	}
+	c = w.put(w.service, key, version, removed)
 	switch {
 	case c.ShardID == "":
 		c.ShardID, c.Created = w.oracle.noStream(), w.service.Time()
 	case !w.oracle.knows(c.ShardID):
-		w.oracle.learn(w.service.Shards(table))
+		w.oracle.learn(w.service)
 	}
-	w.oracle.wrote(key, removed, c)
+	w.replicate(w.oracle.wrote(key, removed, c))
 }
 
 func str(s string) *types.AttributeValueMemberS { return &types.AttributeValueMemberS{Value: s} }
 
 func (w *world) reshape(a action) {
+	service := w.services[a.N/16%len(w.services)]
 	var open []string
-	for _, s := range w.service.Shards(table) {
+	for _, s := range service.Shards(table) {
 		if s.Closed.IsZero() {
 			open = append(open, s.ID)
 		}
@@ -255,23 +268,23 @@ func (w *world) reshape(a action) {
 	var err error
 	switch {
 	case a.What == rotates:
-		err = w.service.Rotate(table)
+		err = service.Rotate(table)
 	case a.What == merge:
 		err = errors.New("no neighbour")
 		for i := 0; i < len(open) && err != nil; i++ {
 			if open[i] != id {
-				_, err = w.service.Merge(table, id, open[i])
+				_, err = service.Merge(table, id, open[i])
 			}
 		}
 	case a.What == split && len(open) < 8:
-		_, err = w.service.Split(table, id)
+		_, err = service.Split(table, id)
 	default:
-		_, err = w.service.RotateShard(table, id)
+		_, err = service.RotateShard(table, id)
 	}
 	if err != nil {
 		w.log("reshape: %v", err)
 	}
-	w.oracle.learn(w.service.Shards(table))
+	w.oracle.learn(service)
 }
 
 // disableStream and enableStream replace the table's stream. Workers read the old one
@@ -280,7 +293,7 @@ func (w *world) disableStream() {
 	if w.ended[w.arn] {
 		return
 	}
-	w.oracle.learn(w.service.Shards(table))
+	w.oracle.learn(w.service)
 	if err := w.service.DisableStream(table); err != nil {
 		panic(err)
 	}
@@ -296,7 +309,7 @@ func (w *world) enableStream(a action) {
 		panic(err)
 	}
 	w.oracle.replaced(arn)
-	w.oracle.learn(w.service.Shards(table))
+	w.oracle.learn(w.service)
 	if a.N == 1 {
 		w.stop(a.For, (*attempt).kill)
 	}
@@ -306,7 +319,10 @@ func (w *world) enableStream(a action) {
 func (w *world) finish() {
 	w.log("faults stop")
 	w.calm.Store(true)
-	w.service.SetFaults(nil)
+	w.copies.Wait()
+	for _, s := range w.services {
+		s.SetFaults(nil)
+	}
 	w.store.Heal()
 	for _, z := range w.frozen {
 		z.kill()
@@ -421,5 +437,3 @@ func (o *oracle) leftBehindLocked() bool {
 	}
 	return false
 }
-
-var _ = context.Background
