@@ -36,6 +36,7 @@ func (w *world) openRegions(cfg streamtest.Config) {
 	cfg.Seed, cfg.Region = cfg.Seed^0xfa4, "eu-west-1"
 	cfg.Now = func() time.Time { return time.Now().Add(w.script.Skew) }
 	w.services = append(w.services, w.open(cfg))
+	time.Sleep(max(0, w.script.Skew)) // older than the pipeline, by either clock
 }
 
 // replicate brings a change to the other region.

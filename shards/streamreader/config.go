@@ -71,7 +71,8 @@ type Config struct {
 	Gap   GapPolicy // default StopAtGap
 
 	// Failover allows a resume in another region. Nil: checkpoints of another
-	// stream mean that the stream was replaced, which is a gap.
+	// stream mean that the stream was replaced, which is a gap. Otherwise only a
+	// stream that is younger than what is owed is one.
 	Failover *Failover
 
 	// MaxRecords and MaxBytes bound what was read and is not settled, over all

@@ -57,8 +57,11 @@ func (r *Reader) discover(ctx context.Context) error {
 		if err := r.forget(ctx); err != nil {
 			return err
 		}
-		if err := r.raiseLow(ctx, began); err != nil {
-			return err
+		// What is written behind the end of a stream is not in it.
+		if status != types.StreamStatusDisabled && status != types.StreamStatusDisabling {
+			if err := r.raiseLow(ctx, began); err != nil {
+				return err
+			}
 		}
 		if added == 0 && status == types.StreamStatusDisabled && r.allComplete() {
 			return fmt.Errorf("%w: %s", ErrStreamEnded, r.cfg.StreamARN)
@@ -144,6 +147,9 @@ func (r *Reader) list(ctx context.Context) (added int, status types.StreamStatus
 			continue
 		}
 		t.clear()
+		if err := r.younger(aws.ToTime(out.StreamDescription.CreationRequestDateTime)); err != nil {
+			return added, "", err
+		}
 		added += r.observe(out.StreamDescription.Shards, aws.ToTime(out.StreamDescription.CreationRequestDateTime))
 		status = out.StreamDescription.StreamStatus
 		// Only the missing cursor ends the listing: a page may be empty.

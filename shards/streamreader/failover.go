@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ackgate/ackgate/checkpoint"
+	"github.com/ackgate/ackgate/shards"
 )
 
 // lowWatermark is the row beside a stream's shards that says in time how far
@@ -97,4 +98,21 @@ func (r *Reader) lowest(began time.Time) time.Time {
 // settled in another region.
 func (r *Reader) settledElsewhere() bool {
 	return !r.cutoff.IsZero() && r.cutoff.Add(-r.margin()).After(r.cfg.Now().Add(-r.cfg.Retention))
+}
+
+// younger reports a stream that was made after the time from which on its records
+// are owed: it is no older replica's, and what was written before it is in none.
+func (r *Reader) younger(created time.Time) error {
+	if !r.elsewhere {
+		return nil
+	}
+	r.elsewhere = false
+	since := r.began
+	if r.cutoff.After(since) {
+		since = r.cutoff
+	}
+	if since.IsZero() || !created.Truncate(time.Second).After(since) {
+		return nil
+	}
+	return r.gap(shards.Gap{AfterTime: since, Gone: true})
 }

@@ -162,6 +162,58 @@ func TestS2_TheOriginIsInAnotherRegionsClock(t *testing.T) {
 	})
 }
 
+// A stream that is younger than what is owed is no replica's: what was written before
+// it is in none. How long the old one was read behind its end changes nothing.
+func TestS4_AReplacedStreamIsAGapWithFailoverToo(t *testing.T) {
+	for name, readOn := range map[string]bool{"at once": false, "read behind its end": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, streamtest.Config{Seed: 29}, 1)
+				failover := func(c *Config) { c.Failover, c.Discovery = &Failover{Margin: time.Minute}, 10*time.Second }
+				w.begin(checkpoint.StartTrimHorizon)
+				old := w.service.StreamARN(table)
+				w.put(5)
+				r := w.start(nil, failover)
+				w.awaitAll(time.Minute, 1)
+				time.Sleep(10 * time.Minute)
+				r.crash()
+				require.NoError(t, w.service.DisableStream(table))
+				w.put(5) // in no stream
+				time.Sleep(10 * time.Second)
+				_, err := w.service.EnableStream(table)
+				require.NoError(t, err)
+				w.put(5)
+				time.Sleep(10 * time.Minute)
+				if readOn {
+					r = w.start(nil, failover, func(c *Config) { c.StreamARN = old })
+					<-r.done
+					require.ErrorIs(t, r.err, ErrStreamEnded)
+					r.drain()
+				}
+				r = w.start(nil, failover)
+				select {
+				case <-r.done:
+					require.ErrorIs(t, r.err, shards.ErrGap)
+				case <-time.After(time.Minute):
+					require.Fail(t, "it reads on")
+				}
+				require.Len(t, w.gaps, 1)
+				require.True(t, w.gaps[0].Gone)
+				r.crash()
+
+				r = w.start(nil, failover, func(c *Config) { c.Gap = ContinueOn })
+				w.awaitAll(time.Minute, 3)
+				time.Sleep(10 * time.Second)
+				r.drain()
+				r = w.start(nil, failover)
+				time.Sleep(time.Minute)
+				require.Len(t, w.gaps, 2, "once noted, it is not said again")
+				r.drain()
+			})
+		})
+	}
+}
+
 func (w *world) low() time.Time {
 	for name, row := range w.rows() {
 		if strings.HasSuffix(name, "/"+lowWatermark) {

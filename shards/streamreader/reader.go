@@ -49,6 +49,7 @@ type Reader struct {
 	rows    map[string]checkpoint.Checkpoint // found at the start, by shard
 	ended   map[string]time.Time             // last event, or completion, of ended shards
 	cutoff  time.Time                        // see shards.Evidence
+	began   time.Time                        // the origin's time, in the clock where it was taken
 	created time.Time                        // of the stream; nothing in it is older
 	// The first discovery, while it lasts, if it has a Freshness.
 	fresh      bool
@@ -56,6 +57,7 @@ type Reader struct {
 	pending    int // fresh shards without an iterator; 1 more until the first listing ended
 	disc       discovery
 	unlisted   map[string]time.Time // of the discovery's goroutine, see unlistedFor
+	elsewhere  bool                 // likewise: what there is of rows is another stream's, see younger
 	low        struct {             // likewise
 		part *checkpoint.Partition[time.Time]
 		at   time.Time
@@ -77,6 +79,7 @@ func New(cfg Config) (*Reader, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
+	began := cfg.Origin.Time
 	if cfg.Failover != nil && cfg.Origin.Source != "" && cfg.Origin.Source != cfg.StreamARN && !cfg.Origin.Time.IsZero() {
 		cfg.Origin.Time = cfg.Origin.Time.Add(-cfg.Failover.Margin) // it is in another region's clock
 	}
@@ -86,6 +89,7 @@ func New(cfg Config) (*Reader, error) {
 		cfg:        cfg,
 		label:      l,
 		prefix:     "stream/" + l + "/",
+		began:      began,
 		flight:     newFlight(weight{cfg.MaxRecords, cfg.MaxBytes}, cfg.ShardShare, cfg.Parallel),
 		describe:   rate.NewLimiter(rate.Limit(cfg.DescribeRate), 1),
 		callRate:   rate.NewLimiter(rate.Limit(cfg.CallRate), 1),

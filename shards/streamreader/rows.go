@@ -111,6 +111,7 @@ func (r *Reader) judge(rows []checkpoint.Checkpoint) error {
 		if err != nil {
 			return fmt.Errorf("%w: a low watermark of another region: %w", ErrTerminal, err)
 		}
+		r.elsewhere = own == 0
 		r.mu.Lock()
 		r.cutoff = low
 		r.mu.Unlock()
