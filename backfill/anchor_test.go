@@ -83,7 +83,7 @@ func TestB9_AnchorThatAgesIsFoundOut(t *testing.T) {
 					first.scanAllAcked()
 				}
 				first.end()
-				time.Sleep(retention)
+				time.Sleep(time.Until(first.src.start.Add(retention))) // to the moment
 				second := newRig(t, s, guarded)
 				err := second.nextErr(time.Second)
 				require.ErrorIs(t, err, ErrAnchorLost)

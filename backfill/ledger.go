@@ -233,14 +233,12 @@ func (l *ledger) clear(ctx context.Context, keys []checkpoint.Key, prefix string
 	return keys, nil
 }
 
-// moved reports whether a stream under prefix ever got anywhere.
+// moved reports whether a stream under prefix ever got anywhere; with an error it
+// says nothing.
 func (l *ledger) moved(ctx context.Context, prefix string) (bool, error) {
 	for row, err := range l.store.List(ctx, l.pipeline, prefix) {
-		if err != nil {
-			return false, err
-		}
-		if row.Position != "" || row.Complete {
-			return true, nil
+		if err != nil || row.Position != "" || row.Complete {
+			return true, err
 		}
 	}
 	return false, nil

@@ -80,6 +80,21 @@ func TestModes(t *testing.T) {
 		require.Equal(t, Stats{Phase: Streaming, Stream: HalfStats{Read: 3, Delivered: 3, Stale: 3, Latency: r.Stats().Stream.Latency}}, r.Stats())
 		require.NoError(t, r.Close(bg))
 	})
+	t.Run("stream only is told where it starts, and of the phase", func(t *testing.T) {
+		src := &starter{}
+		var phases []Phase
+		r, err := New[int](src, Config{Mode: StreamOnlyMode, Hooks: Hooks{
+			PhaseChanged: func(from, to Phase) { phases = append(phases, from, to) },
+		}})
+		require.NoError(t, err)
+		_, _, err = r.Read(bg)
+		require.NoError(t, err)
+		require.Equal(t, Run{Phase: Streaming}, src.run)
+		require.Equal(t, []Phase{Fresh, Streaming}, phases)
+		require.Equal(t, context.Canceled, src.read.Err(), "the context of a read ends with it")
+		r.Abort()
+		require.NoError(t, r.Close(bg))
+	})
 	t.Run("an error of the source is not remembered", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			r := newRig(t, calm(4))
@@ -131,4 +146,24 @@ func (f *flaky) ReadBackfill(ctx context.Context) (page, AckFunc, error) {
 		return page{}, nil, errors.New("test: flaky")
 	}
 	return f.source.ReadBackfill(ctx)
+}
+
+// starter notes what it is told.
+type starter struct {
+	run  Run
+	read context.Context // looked at behind the call
+}
+
+func (s *starter) StartBackfill(_ context.Context, run Run) error {
+	s.run = run
+	return nil
+}
+
+func (s *starter) ReadBackfill(context.Context) (int, AckFunc, error) {
+	return 0, nil, ErrBackfillComplete
+}
+
+func (s *starter) ReadStream(ctx context.Context) (int, AckFunc, error) {
+	s.read = ctx
+	return 1, nil, nil
 }

@@ -25,9 +25,6 @@ func startPump[B any](ctx context.Context, read ReadFunc[B], final func(error) b
 		for ctx.Err() == nil {
 			var res result[B]
 			res.b, res.ack, res.err = read(ctx)
-			if res.err != nil && ctx.Err() != nil {
-				return
-			}
 			// A batch that nobody takes any more is left unsettled: it pins, and
 			// comes again in the next attempt.
 			select {

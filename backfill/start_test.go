@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ackgate/ackgate/checkpoint"
 )
 
 func TestB1_PlanIsDurableBeforeTheFirstRead(t *testing.T) {
@@ -29,6 +31,46 @@ func TestB1_PlanIsDurableBeforeTheFirstRead(t *testing.T) {
 			r.next() // nothing is remembered of the failure
 			require.Equal(t, "0", r.rows().Plan.Anchor)
 			r.end()
+		})
+	})
+	t.Run("a restart whose plan cannot be made ready is tried again", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(3)
+			first := newRig(t, s)
+			first.next()
+			first.end()
+			r := newRig(t, s, func(c *Config, _ *source) { c.Restart = "again" })
+			saves := 0
+			r.store.failOp = func(op string) error {
+				if op != "Save backfill/2/plan" {
+					return nil
+				}
+				if saves++; saves == 2 {
+					return errors.New("test: throttled")
+				}
+				return nil
+			}
+			require.ErrorContains(t, r.nextErr(time.Second), "throttled")
+			require.Equal(t, Fresh, r.r.Phase())
+			r.next()
+			require.True(t, s.rows().Prepared)
+		})
+	})
+	t.Run("a word for a restart clears nothing of a pipeline that is fresh", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			s := calm(3)
+			key := checkpoint.Key{Pipeline: "p", Partition: "stream/other"}
+			row, err := s.mem.Claim(bg, key, "test")
+			require.NoError(t, err)
+			row.Position, row.Revision = "7", 1
+			require.NoError(t, s.mem.Save(bg, row))
+			r := newRig(t, s, func(c *Config, _ *source) {
+				c.Restart = "first"
+				c.Hooks.Cleared = func([]checkpoint.Key) { t.Error("rows are cleared") }
+			})
+			r.next()
+			require.Equal(t, "7", r.row("stream/other").Position)
+			require.Equal(t, "first", s.rows().Plan.Restart)
 		})
 	})
 	t.Run("the persisted anchor is the one that counts", func(t *testing.T) {
