@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,13 +15,13 @@ import (
 // slowToEnd is a source whose calls go on for a second after their context ended.
 type slowToEnd struct {
 	*source
-	running int // calls of ReadBackfill and ReadStream
+	running atomic.Int32 // calls of ReadBackfill and ReadStream
 	t       *testing.T
 }
 
 func (s *slowToEnd) slow(ctx context.Context, read ReadFunc[page]) (page, AckFunc, error) {
-	s.running++
-	defer func() { s.running-- }()
+	s.running.Add(1)
+	defer s.running.Add(-1)
 	b, ack, err := read(ctx)
 	if ctx.Err() != nil {
 		time.Sleep(time.Second)
@@ -42,7 +43,7 @@ func (s *slowToEnd) ReadStream(ctx context.Context) (page, AckFunc, error) {
 }
 
 func (s *slowToEnd) Close(ctx context.Context) error {
-	require.Zero(s.t, s.running, "closed under a call")
+	require.Zero(s.t, s.running.Load(), "closed under a call")
 	return s.source.Close(ctx)
 }
 
@@ -80,7 +81,7 @@ func TestB5_CloseWaitsForWhatRuns(t *testing.T) {
 			r.read = r.r.Read
 			r.next().deliver(t)
 			require.ErrorIs(t, r.nextErr(time.Second), context.DeadlineExceeded)
-			require.Equal(t, 2, src.running)
+			require.EqualValues(t, 2, src.running.Load())
 			began := time.Now()
 			r.close()
 			require.Equal(t, time.Second, time.Since(began))
@@ -122,24 +123,24 @@ func TestB5_CloseWaitsForWhatRuns(t *testing.T) {
 	})
 	t.Run("a hook, also one that was aborted", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			running := false
+			var running atomic.Bool
 			r := newRig(t, calm(1), func(_ *Config, src *source) {
 				src.hook = func(ctx context.Context, _ Summary) error {
-					running = true
+					running.Store(true)
 					<-ctx.Done()
 					time.Sleep(time.Second)
-					running = false
+					running.Store(false)
 					return ctx.Err()
 				}
 			})
 			r.next().deliver(t)
 			require.ErrorIs(t, r.nextErr(time.Second), context.DeadlineExceeded)
-			require.True(t, running)
+			require.True(t, running.Load())
 			ctx, cancel := context.WithTimeout(bg, time.Minute/2)
 			defer cancel()
 			began := time.Now()
 			require.Equal(t, context.DeadlineExceeded, r.r.Close(ctx))
-			require.False(t, running)
+			require.False(t, running.Load())
 			require.Equal(t, 31*time.Second, time.Since(began))
 			require.Equal(t, 1, r.src.closed)
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"time"
 
 	"github.com/ackgate/ackgate/checkpoint"
 )
@@ -20,12 +21,17 @@ type mortal struct {
 	after  bool // the last one takes effect, its answer is lost
 	ops    int
 	dead   bool
+	look   func() time.Time      // at each operation: what spins, fails
 	failOp func(op string) error // injected faults of a living process
 }
 
 func (m *mortal) die() (fatal, dead bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.look == nil {
+		m.look = clock()
+	}
+	m.look()
 	if m.dead {
 		return false, true
 	}
