@@ -89,8 +89,10 @@ func TestB2_HandoffWaitsForEveryBatchAndSegment(t *testing.T) {
 			require.NoError(t, err)
 			ticket, err := own.Track(bg, 1, 1)
 			require.NoError(t, err)
+			var down atomic.Bool
+			down.Store(true)
 			r.store.failOp = func(op string) error {
-				if op == "Save own/rows" {
+				if down.Load() && op == "Save own/rows" {
 					return errors.New("test: down")
 				}
 				return nil
@@ -99,7 +101,7 @@ func TestB2_HandoffWaitsForEveryBatchAndSegment(t *testing.T) {
 			h.deliver(t)
 			require.ErrorIs(t, r.nextErr(5*time.Minute), context.DeadlineExceeded)
 			require.Equal(t, Settling, r.r.Phase())
-			r.store.failOp = nil
+			down.Store(false)
 			require.ErrorIs(t, r.nextErr(5*time.Minute), context.DeadlineExceeded)
 			require.Equal(t, Streaming, r.r.Phase())
 		})
