@@ -79,10 +79,7 @@ func Open[P any](ctx context.Context, c *Committer, partition string, codec Code
 	p.frontier = tracker.New[At[P]](tracker.Config{Limit: c.cfg.limit, OnAdvance: l.advanced})
 	if row.Complete {
 		l.gone = true // nothing will ever be saved
-		l.noted.Store(true)
-		l.hasty.Store(true)
 		p.frontier.Seal()
-		l.saved = p.version()
 		close(l.committed)
 		return p, resumed, nil
 	}

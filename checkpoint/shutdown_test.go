@@ -66,6 +66,55 @@ func TestC6_AcksDuringCloseCount(t *testing.T) {
 	}, checkpoint.WithHooks(hooks))
 }
 
+// Acks that come while Release is saving count, and later ones are stale.
+func TestC6_AcksDuringReleaseCount(t *testing.T) {
+	var next []ticket
+	hooks := checkpoint.Hooks{Committed: func(checkpoint.Checkpoint) {
+		if len(next) > 0 && next[0].Ack() {
+			next = next[1:]
+		}
+	}}
+	bubble(t, func(b *scene) {
+		p := b.open(b.c, "a")
+		items := b.track(p, 0, 1, 2, 3)
+		next = items[1:]
+		items[0].Ack()
+		require.NoError(b, p.Release(b.Context()))
+		require.Equal(b, "1", b.row("a").Position, "one while it flushed, none once it was final")
+		require.False(b, items[2].Ack())
+	}, checkpoint.WithHooks(hooks))
+}
+
+// A partition that was finished before it was opened is neither held nor lost.
+func TestC4_WhatIsCompleteStaysSoWhateverIsDoneToIt(t *testing.T) {
+	bubble(t, func(b *scene) {
+		first := b.open(b.c, "a")
+		first.Seal()
+		<-first.Committed()
+		saves := b.saves()
+		for _, end := range []func(*checkpoint.Partition[int]) error{
+			func(p *checkpoint.Partition[int]) error { p.Abandon(); return nil },
+			func(p *checkpoint.Partition[int]) error { return p.Release(b.Context()) },
+		} {
+			p := b.open(b.c, "a")
+			<-p.Committed()
+			<-p.Settled()
+			require.False(b, p.Seal())
+			require.Empty(b, b.c.Stats(), "it is not held")
+			require.NoError(b, b.c.Flush(b.Context()))
+			require.NoError(b, end(p))
+			require.NoError(b, p.Err())
+			select {
+			case <-p.Lost():
+				b.Fatal("lost")
+			default:
+			}
+		}
+		require.Equal(b, saves, b.saves())
+		require.True(b, b.row("a").Complete)
+	})
+}
+
 // A partition that becomes complete while Close is saving is saved as complete.
 func TestC4_ACompletionDuringCloseIsKept(t *testing.T) {
 	var last ticket

@@ -15,10 +15,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestMemory(t *testing.T) {
-	storetest.Run(t, func(*testing.T) checkpoint.Store { return checkpoint.NewMemory() })
-}
-
 // Without faults, the wrapper is as good as what it wraps.
 func TestFaultyWithoutFaults(t *testing.T) {
 	storetest.Run(t, func(*testing.T) checkpoint.Store { return storetest.NewFaulty(checkpoint.NewMemory(), nil) })
