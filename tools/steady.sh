@@ -13,7 +13,7 @@ if [ "$(grep -c "$slice" "$proc")" != 1 ]; then
 	echo "steady.sh: $("$go" env GOVERSION) keeps its time slice elsewhere: look for it in $proc and mend this script; without it a busy machine makes one run in some hundreds differ" >&2
 	exit 1
 fi
-dir=$(cd "$(dirname "$0")/.." && pwd)/bin/steady
+dir=$(cd "$(dirname "$0")/.." && pwd)/bin/_steady # no package of ./...
 mkdir -p "$dir"
 sed "s/$slice.*/const forcePreemptNS = 36000 * 1000 * 1000 * 1000/" "$proc" >"$dir/proc.go.$$"
 mv "$dir/proc.go.$$" "$dir/proc.go"
