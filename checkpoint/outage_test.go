@@ -38,7 +38,7 @@ func TestC7_AnOutageIsReportedFewTimesAndTheNextOneAgain(t *testing.T) {
 			require.Zero(b, warned())
 			time.Sleep(5 * time.Second)
 			require.Equal(b, 1, warned(), "one for all")
-			require.Contains(b, log.String(), "failing_partitions=3 next_report_in=10s")
+			require.Contains(b, log.String(), "tries=3 failing_partitions=3 next_report_in=10s")
 			time.Sleep(25 * time.Second)
 			require.Equal(b, 2, warned())
 			require.Contains(b, log.String(), "next_report_in=20s")

@@ -84,6 +84,29 @@ func TestC5_APositionThatCannotBeEncodedIsReported(t *testing.T) {
 	})
 }
 
+// nameless is a Codec that breaks its word: "" would read as "nothing settled yet".
+type nameless struct{ checkpoint.Text[string] }
+
+func (nameless) Encode(string) (string, error) { return "", nil }
+
+func TestC5_AnEmptyPositionIsNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := checkpoint.NewMemory()
+		c := checkpoint.NewCommitter(store, "orders", checkpoint.Logger(quiet))
+		p, _, err := checkpoint.Open(t.Context(), c, "a", nameless{})
+		require.NoError(t, err)
+		item, err := p.Track(t.Context(), "x", 1)
+		require.NoError(t, err)
+		item.Ack()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorContains(t, c.Close(ctx), "encode the position of orders/a: checkpoint: a position may not be empty")
+		row, err := store.Load(t.Context(), p.Key())
+		require.NoError(t, err)
+		require.Zero(t, row.Revision, "nothing was written")
+	})
+}
+
 // While the store is down a million acks leave nothing behind, and goroutines
 // stay as many as Parallel allows.
 func TestC7_ADeadStoreCostsMemoryByPartitionNotByAck(t *testing.T) {

@@ -40,3 +40,17 @@ func TestStats_NameTheStuckItem(t *testing.T) {
 		require.Len(t, b.c.Stats(), 1)
 	})
 }
+
+// What was resumed from is the position until something settles.
+func TestStats_OfAResumedPartition(t *testing.T) {
+	bubble(t, func(b *scene) {
+		p := b.open(b.c, "a")
+		b.track(p, 7)[0].Ack()
+		require.NoError(b, p.Release(b.Context()))
+		b.open(b.c, "a")
+		s := b.c.Stats()[0]
+		require.Equal(b, "7", s.Position)
+		require.Equal(b, "7", s.Durable)
+		require.False(b, s.Dirty)
+	})
+}
