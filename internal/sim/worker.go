@@ -123,7 +123,7 @@ func (a *attempt) live() error {
 // final errors end an attempt.
 func final(err error) bool {
 	for _, e := range []error{
-		backfill.ErrStopped, backfill.ErrSuperseded, backfill.ErrNacked, backfill.ErrPlan, backfill.ErrIncomplete,
+		backfill.ErrStopped, backfill.ErrSuperseded, backfill.ErrDisplaced, backfill.ErrNacked, backfill.ErrPlan, backfill.ErrIncomplete,
 		backfill.ErrAnchorLost, backfill.ErrEnd, checkpoint.ErrFenced, shards.ErrGap, streamreader.ErrStopped, streamreader.ErrStreamEnded,
 		streamreader.ErrStreamGone, streamreader.ErrGivenUp, streamreader.ErrTerminal, tablescan.ErrTableGone, tablescan.ErrTableReplaced,
 	} {
@@ -137,7 +137,7 @@ func final(err error) bool {
 // foreseen are the ends that a healthy pipeline may come to in this world; the
 // operator starts it again.
 func foreseen(err error) bool {
-	for _, e := range []error{errDead, backfill.ErrStopped, backfill.ErrSuperseded, backfill.ErrNacked, backfill.ErrAnchorLost, checkpoint.ErrFenced, shards.ErrGap} {
+	for _, e := range []error{errDead, backfill.ErrStopped, backfill.ErrSuperseded, backfill.ErrDisplaced, backfill.ErrNacked, backfill.ErrAnchorLost, checkpoint.ErrFenced, shards.ErrGap} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -221,7 +221,7 @@ func (w *world) judge(a *attempt) {
 	case errors.Is(a.err, shards.ErrGap) && w.script.Backfill && w.chance.of("operator", a.n).oneIn(2):
 		w.newWord() // else the next attempt may go on
 		w.oracle.report.Again++
-	case errors.Is(a.err, checkpoint.ErrFenced), errors.Is(a.err, backfill.ErrSuperseded):
+	case errors.Is(a.err, checkpoint.ErrFenced), errors.Is(a.err, backfill.ErrSuperseded), errors.Is(a.err, backfill.ErrDisplaced):
 		w.oracle.report.Fenced++
 	}
 	w.oracle.mu.Lock()
