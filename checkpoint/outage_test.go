@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,10 +14,34 @@ import (
 	"github.com/ackgate/ackgate/checkpoint/storetest"
 )
 
+// journal is a log that is read while it is written.
+type journal struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.Write(line)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.String()
+}
+
+func (j *journal) Reset() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.b.Reset()
+}
+
 // A store that is down is reported from the third failure in a row, and then less
 // and less often, however many partitions fail; its return ends that.
 func TestC7_AnOutageIsReportedFewTimesAndTheNextOneAgain(t *testing.T) {
-	var log bytes.Buffer
+	var log journal
 	warned := func() int { return strings.Count(log.String(), "saves fail and are repeated") }
 	bubble(t, func(b *scene) {
 		var parts []*checkpoint.Partition[int]

@@ -186,6 +186,19 @@ func TestC6_AFlushThatGivesUpNamesWhatItWaitsFor(t *testing.T) {
 	})
 }
 
+// What has nothing to save waits for nobody, though every place for a save is taken.
+func TestC7_NothingToSaveWaitsForNobody(t *testing.T) {
+	bubble(t, func(b *scene) {
+		clean := b.open(b.c, "clean")
+		b.track(clean, 1)[0].Ack()
+		require.NoError(b, b.c.Flush(b.Context()))
+		b.fail(hung(""))
+		b.track(b.open(b.c, "stuck"), 1)[0].Ack()
+		synctest.Wait()
+		require.NoError(b, b.begin(clean.Release)())
+	}, checkpoint.Interval(0), checkpoint.Parallel(1))
+}
+
 // Every Close gives the answer of the first.
 func TestC6_ASecondCloseGivesTheSameAnswer(t *testing.T) {
 	bubble(t, func(b *scene) {
