@@ -18,6 +18,7 @@ import (
 // answers as the test's function says.
 type wire struct {
 	server *httptest.Server
+	turn   sync.Mutex // one answer at a time: they keep state, and one that is cut off tells nobody of it
 	mu     sync.Mutex
 	calls  []call
 }
@@ -45,6 +46,8 @@ func newWire(t *testing.T, answer answer) *wire {
 		v.calls = append(v.calls, c)
 		v.mu.Unlock()
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		v.turn.Lock()
+		defer v.turn.Unlock()
 		answer(n, c, w)
 	}))
 	t.Cleanup(v.server.Close)
