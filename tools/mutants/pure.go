@@ -26,7 +26,7 @@ const (
 // read when the test starts: to build each alone would take twenty times as long.
 func runPure(ctx context.Context, packages []string, only string, jobs int) (bool, error) {
 	if len(packages) == 0 {
-		packages = []string{"./tracker", "./shards"}
+		packages = []string{"./tracker", "./shards", "./lambdaids", "./checkpoint/keymap"}
 	}
 	trees, remove, err := plant(ctx, 1)
 	if err != nil {
