@@ -126,12 +126,7 @@ func TestC7_AHungWriteHoldsUpItsPartitionOnly(t *testing.T) {
 func TestC7_NoMoreThanParallelSaves(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.fail(func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSave {
-				return storetest.Fault{Delay: time.Second}
-			}
-			return storetest.Fault{}
-		})
+		b.fail(onSave("", storetest.Fault{Delay: time.Second}))
 		for i := range 20 {
 			b.track(b.open(b.c, fmt.Sprint(i)), 1)[0].Ack()
 		}
@@ -183,12 +178,7 @@ func TestC5_TheLastWriteFailsAndNoAckWillEverCome(t *testing.T) {
 	for _, kind := range []storetest.Kind{storetest.Throttled, storetest.Hung, storetest.Lost, storetest.Late} {
 		bubble(t, func(b *scene) {
 			t := b.T
-			b.fail(func(c storetest.Call) storetest.Fault {
-				if c.Op == storetest.OpSave {
-					return storetest.Fault{Kind: kind, After: time.Hour}
-				}
-				return storetest.Fault{}
-			})
+			b.fail(onSave("", storetest.Fault{Kind: kind, After: time.Hour}))
 			p := b.open(b.c, "a")
 			tickets := b.track(p, 1)
 			p.Seal()

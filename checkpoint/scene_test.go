@@ -86,21 +86,20 @@ func (b *scene) row(name string) checkpoint.Checkpoint {
 
 func (b *scene) saves() int { return b.store.Calls(storetest.OpSave) }
 
-// hung makes every save of one partition hang.
-func hung(name string) func(storetest.Call) storetest.Fault {
+// onSave is what every save of one partition meets; of all, if it has no name.
+func onSave(name string, f storetest.Fault) func(storetest.Call) storetest.Fault {
 	return func(c storetest.Call) storetest.Fault {
 		if c.Op == storetest.OpSave && (name == "" || c.Key.Partition == name) {
-			return storetest.Fault{Kind: storetest.Hung}
+			return f
 		}
 		return storetest.Fault{}
 	}
 }
 
+func hung(name string) func(storetest.Call) storetest.Fault {
+	return onSave(name, storetest.Fault{Kind: storetest.Hung})
+}
+
 func always(k storetest.Kind) func(storetest.Call) storetest.Fault {
-	return func(c storetest.Call) storetest.Fault {
-		if c.Op == storetest.OpSave {
-			return storetest.Fault{Kind: k}
-		}
-		return storetest.Fault{}
-	}
+	return onSave("", storetest.Fault{Kind: k})
 }

@@ -18,12 +18,7 @@ import (
 func TestC6_OnePartitionsFailureDoesNotStopTheOthers(t *testing.T) {
 	bubble(t, func(b *scene) {
 		t := b.T
-		b.fail(func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSave && c.Key.Partition == "3" {
-				return storetest.Fault{Kind: storetest.Throttled}
-			}
-			return storetest.Fault{}
-		})
+		b.fail(onSave("3", storetest.Fault{Kind: storetest.Throttled}))
 		for i := range 6 {
 			b.track(b.open(b.c, fmt.Sprint(i)), 1)[0].Ack()
 		}

@@ -104,12 +104,7 @@ func TestC6_AFlushWhosePartitionEndsDuringTheHook(t *testing.T) {
 // A Flush that waits for the save that completes its partition.
 func TestC6_AFlushOfACompletion(t *testing.T) {
 	bubble(t, func(b *scene) {
-		b.fail(func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSave {
-				return storetest.Fault{Delay: time.Second}
-			}
-			return storetest.Fault{}
-		})
+		b.fail(onSave("", storetest.Fault{Delay: time.Second}))
 		p := b.open(b.c, "a")
 		b.track(p, 1)[0].Ack()
 		p.Seal()
@@ -123,12 +118,7 @@ func TestC6_AFlushOfACompletion(t *testing.T) {
 // and one that gives up takes nobody along.
 func TestC6_TwoFlushesOfOnePartition(t *testing.T) {
 	bubble(t, func(b *scene) {
-		b.fail(func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpSave {
-				return storetest.Fault{Delay: time.Second}
-			}
-			return storetest.Fault{}
-		})
+		b.fail(onSave("", storetest.Fault{Delay: time.Second}))
 		items := b.track(b.open(b.c, "a"), 1, 2)
 		items[0].Ack()
 		first := b.begin(b.c.Flush)
