@@ -2,10 +2,8 @@ package streamtest_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -140,22 +138,9 @@ func TestMaimedAnswersAreWorkDone(t *testing.T) {
 }
 
 func TestMaimedAnswersOnTheWire(t *testing.T) {
-	s := streamtest.New(streamtest.Config{Now: fixed})
-	orders(t, s, 1)
-	put(t, s, 1, 7)
-	srv, err := s.Serve()
-	require.NoError(t, err)
-	defer srv.Close()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	s, send := onWire(t)
 	scan := func() (*http.Response, string) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL(), strings.NewReader(`{"TableName":"orders"}`))
-		require.NoError(t, err)
-		req.Header.Set("X-Amz-Target", "DynamoDB_20120810.Scan")
-		resp, err := client.Do(req)
-		require.NoError(t, err)
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		require.NoError(t, err, "it ends where it says")
+		resp, body := send(http.MethodPost, "DynamoDB_20120810.Scan", `{"TableName":"orders"}`)
 		require.Equal(t, http.StatusOK, resp.StatusCode)
 		return resp, string(body)
 	}

@@ -14,25 +14,33 @@ import (
 	"github.com/ackgate/ackgate/shards/streamtest"
 )
 
-// What is on the wire, as a client sees it that is not the Go SDK.
-func TestWireFormat(t *testing.T) {
-	s := streamtest.New(streamtest.Config{Now: fixed})
+// onWire serves a table with one item, and gives a client that is not the Go SDK.
+func onWire(t *testing.T) (s *streamtest.Service, send func(method, target, body string) (*http.Response, []byte)) {
+	s = streamtest.New(streamtest.Config{Now: fixed})
 	orders(t, s, 1)
 	put(t, s, 1, 7)
 	srv, err := s.Serve()
 	require.NoError(t, err)
-	defer srv.Close()
+	t.Cleanup(func() { srv.Close() })
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-
-	call := func(target, body string) (int, map[string]any) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL(), strings.NewReader(body))
+	return s, func(method, target, body string) (*http.Response, []byte) {
+		req, err := http.NewRequestWithContext(t.Context(), method, srv.URL(), strings.NewReader(body))
 		require.NoError(t, err)
 		req.Header.Set("X-Amz-Target", target)
 		resp, err := client.Do(req)
 		require.NoError(t, err)
 		defer resp.Body.Close()
 		raw, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
+		require.NoError(t, err, "it ends where it says")
+		return resp, raw
+	}
+}
+
+// What is on the wire, as a client sees it that is not the Go SDK.
+func TestWireFormat(t *testing.T) {
+	s, send := onWire(t)
+	call := func(target, body string) (int, map[string]any) {
+		resp, raw := send(http.MethodPost, target, body)
 		require.Equal(t, "application/x-amz-json-1.0", resp.Header.Get("Content-Type"))
 		require.Equal(t, strconv.FormatUint(uint64(crc32.ChecksumIEEE(raw)), 10), resp.Header.Get("X-Amz-Crc32"))
 		require.Equal(t, fixed().Format(http.TimeFormat), resp.Header.Get("Date"))
@@ -88,8 +96,6 @@ func TestWireFormat(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Len(t, out["Streams"], 1)
 
-	resp, err := client.Get(srv.URL())
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
+	resp, _ := send(http.MethodGet, "", "")
 	require.Equal(t, http.StatusMethodNotAllowed, resp.StatusCode)
 }
